@@ -47,8 +47,7 @@ def main() -> None:
         one = in_own_process(folder / "one", options.clips, options.people, len(tasks))
         frames = one["frames"]
         say(f"{len(tasks)} clips, {frames} frames")
-        say(f"reading       {1e6 * one['reading'] / frames:6.1f} µs a frame")
-        say(f"summarising   {1e6 * one['summarizing'] / frames:6.1f} µs a frame (bar 60)")
+        say(f"reading and summarising {1e6 * one['processor'] / frames:6.1f} µs a frame")
         more, whole = one["memory"] / few["memory"], f"{one['memory']:.0f} MB"
         say(f"memory        {more:6.2f} times that of {FEW} clips (bar 1.2), {whole}")
         two = timed(folder / "two", tasks, lambda f, t: run(f, t, jobs=2))
@@ -111,8 +110,6 @@ def timed(folder: Path, tasks: list[Task], run) -> dict[str, float]:
     return {
         "wall": time.perf_counter() - start,
         "processor": processor_seconds() - before,
-        "reading": sum(outcome.reading for outcome in outcomes),
-        "summarizing": sum(outcome.summarizing for outcome in outcomes),
         "frames": sum(outcome.result.frames for outcome in outcomes),
     }
 

@@ -98,14 +98,10 @@ def test_json_is_all_that_is_printed(studio):
     assert len(rows[0]["curve"]) > 5
 
 
-def test_a_margin_can_be_given_and_clips_left_out(studio):
-    arguments = (studio, "-j", "LeftArm", "-s", "box", "--margin", "5", "--by", "clip", "--json")
+def test_clips_can_be_left_out(studio):
+    arguments = (studio, "-j", "LeftArm", "-s", "box", "--by", "clip", "--json")
     document = json.loads(run(*arguments).stdout)
-    assert document["reject"] is None
     assert document["left_out"] == [name for name, _ in PEOPLE]
-    assert document["overall"][0]["margin_deg"] == pytest.approx(5.0)
-    said = run(*arguments[:-1]).stdout
-    assert "compare them with --reject" in said
 
 
 def test_a_quick_look_says_that_it_is_one(studio):
@@ -149,7 +145,6 @@ def test_performers_can_be_said(studio, tmp_path):
     [
         (("--shapes", "blob"), "shape must be one of"),
         (("--joints", "Tail"), "no joint 'Tail'"),
-        (("--margin", "3", "--reject", "1%"), "give either --margin or --reject"),
         (("--reject", "7"), "must be a share"),
         (("-p", "(nn)"), "finds nobody"),
         (("-p", "_(1|2)", "-s", "box", "-j", "Tail"), "no joint 'Tail'"),

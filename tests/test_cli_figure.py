@@ -38,9 +38,8 @@ def same(rotations, controls):
 
 
 def test_a_pose_is_written_for_both_sides_or_one():
-    assert (
-        run("human", "--set", "elbow.flexion=70", "-o", "a.bvh").output == "wrote a.bvh, 1 frame\n"
-    )
+    said = run("human", "--set", "elbow.flexion=70", "-o", "a.bvh").output
+    assert said == "wrote a.bvh\n"
     same(pose_in("a.bvh"), {"left_elbow.flexion": 70, "right_elbow.flexion": 70})
     run("human", "-s", "left_elbow.flexion=70", "-s", "lumbar.flexion=-5", "-o", "b.bvh")
     same(pose_in("b.bvh"), {"left_elbow.flexion": 70, "lumbar.flexion": -5})
@@ -60,10 +59,8 @@ def test_controls_are_listed():
 
 
 def test_a_sweep_runs_every_control_through_its_range():
-    run("human", "--sweep", "-o", "rom.bvh")
-    clip = load_clip("rom.bvh")
-    assert clip.frames == 60 * len(BODY.controls)
     table = sweep(BODY, 60)
+    assert len(table) == 60 * len(BODY.controls)
     moved = np.abs(table - BODY.values()) > 0.0
     assert (moved.sum(axis=1) <= 1).all()
     for place, limits in enumerate(BODY.controls.values()):
@@ -105,8 +102,7 @@ def test_limits_are_written_to_check_clips_with():
     ("arguments", "said"),
     [
         (["human"], "nothing to do: give --list, --reach, or -o"),
-        (["human", "--set", "hip.flexion=3"], "pose the figure: give -o"),
-        (["human", "--reach", "LeftHand=0,1,0", "--sweep", "-o", "a.bvh"], "give one of them"),
+        (["human", "--set", "hip.flexion=3"], "--set poses the figure: give -o"),
         (
             ["human", "--set", "knee=3", "-o", "a.bvh"],
             "no control 'knee'; there are lumbar.flexion",
@@ -150,7 +146,7 @@ def test_a_clip_has_positions_where_bones_slide():
 def test_a_hand_reaches_a_place():
     said = run("human", "--reach", "left_hand=0.2,1.3,0.4", "-o", "a.bvh").output
     assert said.startswith("found lumbar.flexion=")
-    assert said.endswith("wrote a.bvh, 1 frame\n")
+    assert said.endswith("wrote a.bvh\n")
     clip = load_clip("a.bvh")
     hand = forward(clip.skeleton, clip.pose)[0][0, clip.skeleton.index("LeftHand")]
     np.testing.assert_allclose(hand, [0.2, 1.3, 0.4], atol=1e-3)
@@ -181,7 +177,7 @@ def test_what_is_set_stays_and_what_cannot_be_reached_is_said():
     assert "LeftHand is 0." in said
     assert "its target: held by the range of " in said
     assert "left_elbow.flexion" not in said
-    assert said.endswith("wrote a.bvh, 1 frame\n")
+    assert said.endswith("wrote a.bvh\n")
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from oracles import EXHAUSTIVE
-from synovia import Box, Limit, LimitModel, RotationVector, quat
-from synovia.demo import JOINTS, range_of_motion, true_limits, wild
+from synovia import Box, Limit, LimitModel, RotationVector, human_limits, quat
+from synovia.demo import JOINTS, range_of_motion, wild
 from synovia.demo.clips import ANCESTORS
 from synovia.draw import (
     draw_joint,
@@ -56,7 +56,7 @@ def test_the_overview_is_a_full_picture_of_its_size(model):
         clip,
         model.project(clip),
         joint="RightUpperArm",
-        samples=true_limits().limits["RightUpperArm"].sample(600, np.random.default_rng(0)),
+        samples=human_limits().limits["RightUpperArm"].sample(600, np.random.default_rng(0)),
         frames=[100, 200, 300],
     )
     picture = pixels(figure)
@@ -66,7 +66,7 @@ def test_the_overview_is_a_full_picture_of_its_size(model):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_can_be_drawn_with_samples_or_without(shape, rng):
-    rotations = true_limits().limits["LeftUpperLeg"].sample(300, rng)
+    rotations = human_limits().limits["LeftUpperLeg"].sample(300, rng)
     limit = Limit.fit(rotations, shape, chart_for(shape, None))
     if EXHAUSTIVE or shape in ("box", "reach-cone"):
         assert coloured(pixels(draw_limit(limit))) > 0.05

@@ -291,10 +291,11 @@ def _describe_kind(humans: Mapping[str, HumanLimits]) -> str:
     from ..population import join_sides
 
     name, first = next(iter(humans.items()))
+    single = len(humans) == 1
     counts = sorted({len(human.roles) for human in humans.values()})
     convention = first.alignment.rig.convention
     rig = f" with {convention}'s names" if convention not in ("names", "map") else ""
-    joints = f"{counts[0]} to {counts[-1]} joints" if len(counts) > 1 else f"{counts[0]} joints"
+    joints = " to ".join(dict.fromkeys(str(count) for count in (counts[0], counts[-1])))
     counted = Counter(
         (reason, joint)
         for human in humans.values()
@@ -307,7 +308,7 @@ def _describe_kind(humans: Mapping[str, HumanLimits]) -> str:
         missing.setdefault(reason, []).append(joint + clips)
     reasons = " and ".join(f"{', '.join(names)} ({why})" for why, names in missing.items())
     return (
-        f"{name if len(humans) == 1 else f'{len(humans)} clips'}: human limits ({first.words}) "
-        f"for {joints} of {'this rig' if len(humans) == 1 else 'each rig'}{rig}"
+        f"{name if single else f'{len(humans)} clips'}: human limits ({first.words}) for {joints} "
+        f"joints of {'this' if single else 'each'} rig{rig}"
         + (f"; no verdict on {reasons}" if reasons else "")
     )

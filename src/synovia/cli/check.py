@@ -274,7 +274,7 @@ def clip_summary(checked: CheckedClip, *, list_all: bool) -> Iterator[str]:
             worst = rows[0]
             yield from terminal.wrap(
                 f"worst at frame {worst.worst_frame} ({_time(report, worst.worst_frame)} s): "
-                f"{worst.name}, {_deg(worst.worst)} degrees outside"
+                f"{worst.name}, {terminal.degrees(worst.worst)} degrees outside"
             )
         for finding in findings[:MAX_FINDINGS]:
             yield from terminal.wrap(f"  {_finding_text(finding, report)}")
@@ -309,11 +309,8 @@ def _cells(report: Report, row: JointReport) -> tuple[str, ...]:
         return row.name, row.verdict, *"------"
     often = str(row.frames), percent(row.share)
     where = str(row.worst_frame), _time(report, row.worst_frame)
-    return row.name, row.verdict, *often, _deg(row.worst), *where, _deg(row.mean)
-
-
-def _deg(angle: float) -> str:
-    return terminal.degrees(math.degrees(angle))
+    worst, mean = terminal.degrees(row.worst), terminal.degrees(row.mean)
+    return row.name, row.verdict, *often, worst, *where, mean
 
 
 def _time(report: Report, frame: int) -> str:
@@ -420,13 +417,13 @@ def _ranges(recording: Recording) -> Iterator[str]:
     rows = []
     for curve in recording.angles.curves:
         joint = curve.name.removesuffix(f" {curve.axis.name}")
-        low, high = (math.degrees(end) for end in curve.span)
         rows.append(
             (
-                *(joint, f"{curve.axis.name} (−{curve.axis.opposite})"),
-                terminal.interval(math.degrees(curve.least), math.degrees(curve.most)),
+                joint,
+                f"{curve.axis.name} (−{curve.axis.opposite})",
+                terminal.interval(curve.least, curve.most),
                 curve.norm_text,
-                "" if math.isnan(low) else terminal.interval(low, high),
+                "" if math.isnan(curve.span[0]) else terminal.interval(*curve.span),
             )
         )
     yield from terminal.table(REPORT_TITLES, rows, left=2)

@@ -131,18 +131,18 @@ def _parse_softening(text: str | None) -> Softening | None:
         ) from None
 
 
-def _corrections_deg(before: Clip, after: Clip) -> Scalars:
-    """Return the angle by which clamping moved each joint (frames, joints), in degrees."""
+def _corrections(before: Clip, after: Clip) -> Scalars:
+    """Return the angle by which clamping moved each joint (frames, joints), in radians."""
     import numpy as np
 
     from .. import quat
 
     changed = (before.pose.rotations != after.pose.rotations).any(axis=-1)
-    angles_deg = np.zeros(changed.shape)
+    angles = np.zeros(changed.shape)
     for joint in np.flatnonzero(changed.any(axis=0)):  # all joints at once take too much memory
         old, new = before.pose.rotations[:, joint], after.pose.rotations[:, joint]
-        angles_deg[:, joint] = np.degrees(quat.angle_between(old, new)) * changed[:, joint]
-    return angles_deg
+        angles[:, joint] = quat.angle_between(old, new) * changed[:, joint]
+    return angles
 
 
 def _joint_rows(
@@ -161,7 +161,7 @@ def _joint_rows(
         check = model.check(before, names=names)
     joints = model.match(before.skeleton, names).joints
     worst = {joints[row.name]: math.degrees(row.worst) for row in check.joints}
-    corrections_deg = _corrections_deg(before, after)
+    corrections = _corrections(before, after)
 
     def frames_of(frames: Mapping[str, Ints], name: str) -> list[int]:
         return frames[name].tolist() if name in frames else []
@@ -169,14 +169,14 @@ def _joint_rows(
     return [
         {
             "name": name,
-            "frames_changed": int((corrections_deg[:, joint] > 0.0).sum()),
+            "frames_changed": int((corrections[:, joint] > 0.0).sum()),
             "violation_deg": worst.get(joint, 0.0),
-            "correction_deg": float(corrections_deg[:, joint].max()),
+            "correction_deg": math.degrees(corrections[:, joint].max()),
             "legal_frames_moved": frames_of(report.moved, name),
             "jumps_to_frames": frames_of(report.over, name),
         }
         for joint, name in enumerate(before.skeleton.names)
-        if corrections_deg[:, joint].any()
+        if corrections[:, joint].any()
     ]
 
 
@@ -187,13 +187,13 @@ def _summary(before: Clip, after: Clip) -> str:
     changed = (before.pose.rotations != after.pose.rotations).any(axis=-1)
     if not changed.any():
         return f"{terminal.bold(before.name)}: nothing to change"
-    angles_deg = _corrections_deg(before, after)
-    joint, frame = np.unravel_index(int(angles_deg.T.argmax()), angles_deg.T.shape)
+    angles = _corrections(before, after)
+    joint, frame = np.unravel_index(int(angles.T.argmax()), angles.T.shape)
+    joints = terminal.pluralize(int(changed.any(axis=0).sum()), "joint")
+    frames = terminal.pluralize(before.frames, "frame")
     return (
-        f"{terminal.bold(before.name)}: changed "
-        f"{terminal.pluralize(int(changed.any(axis=0).sum()), 'joint')} in "
-        f"{int(changed.any(axis=1).sum())} of {terminal.pluralize(before.frames, 'frame')}, by at "
-        f"most {terminal.degrees(float(angles_deg[frame, joint]))} degrees "
+        f"{terminal.bold(before.name)}: changed {joints} in {int(changed.any(axis=1).sum())} of "
+        f"{frames}, by at most {terminal.degrees(float(angles.max()))} degrees "
         f"({before.skeleton.names[int(joint)]}, frame {int(frame)})"
     )
 
@@ -204,18 +204,18 @@ def largest_growth(before: Clip, after: Clip) -> list[str]:
 
     from .. import quat
 
-    largest, lines = NOTABLE_GROWTH, list[str]()
+    largest, lines, least = NOTABLE_GROWTH, list[str](), math.radians(MIN_STEP_DEG)
     for joint, name in enumerate(before.skeleton.names):
         paths = (clip.pose.rotations[:, joint] for clip in (before, after))
-        old_deg, new_deg = (np.degrees(quat.angle_between(q[:-1], q[1:])) for q in paths)
-        growth = np.where(new_deg > MIN_STEP_DEG, new_deg / np.maximum(old_deg, MIN_STEP_DEG), 0.0)
+        old, new = (quat.angle_between(path[:-1], path[1:]) for path in paths)
+        growth = np.where(new > least, new / np.maximum(old, least), 0.0)
         if growth.max(initial=0.0) > largest:
             frame = int(growth.argmax())
             largest = float(growth[frame])
             lines = [
                 f"  the step that grew most: {terminal.printable(name)}, frames {frame} to "
-                f"{frame + 1}, from {terminal.degrees(float(old_deg[frame]))} to "
-                f"{terminal.degrees(float(new_deg[frame]))} degrees"
+                f"{frame + 1}, from {terminal.degrees(old[frame])} to "
+                f"{terminal.degrees(new[frame])} degrees"
             ]
     return lines
 
@@ -339,7 +339,7 @@ def _describe_stage(stage: StageReport, millimetres: float) -> str:
     return (
         f"{STAGE_WORDS[stage.name]}: {terminal.pluralize(len(stage.joints), 'joint')} in "
         f"{terminal.pluralize(len(stage.frames), 'frame')}, by at most "
-        f"{terminal.degrees(math.degrees(stage.max_rotation))} degrees "
+        f"{terminal.degrees(stage.max_rotation)} degrees "
         f"({terminal.printable(stage.max_rotation_joint)}); hands and feet moved by at most {size}"
     )
 

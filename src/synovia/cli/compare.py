@@ -51,18 +51,13 @@ QUICK_LOOK = (
 @options.clips_argument
 @click.option("-s", "--shapes", multiple=True, metavar="A,B", help="Only these shapes.")
 @click.option(
-    "--margin",
-    type=click.FloatRange(min=0.0),
-    callback=options.parsed_by(math.radians),
-    metavar="DEG",
-    help="Compare all limits this much wider than what was observed, in degrees.",
-)
-@click.option(
     "--reject",
     callback=options.parsed_by(options.parse_share),
     metavar="SHARE",
+    default="1%",
+    show_default=True,
     help="Compare each at the least margin that leaves at most this share (1% or 0.01) of the "
-    "frames of those left out outside.  [default: 1%]",
+    "frames of those left out outside.",
 )
 @options.joints_option
 @click.option(
@@ -89,8 +84,7 @@ QUICK_LOOK = (
 def compare(
     clips: tuple[str, ...],
     shapes: tuple[str, ...],
-    margin: float | None,
-    reject: float | None,
+    reject: float,
     joints: list[str] | None,
     by: Literal["performer", "clip"],
     performer: str | None,
@@ -108,18 +102,15 @@ def compare(
     """
     from .. import evidence
 
-    options.check_margin_or_reject(margin, reject)
     if output is not None:
         options.check_picture(output)
-    target = 0.01 if reject is None else reject
     names = joint_names()
     loaded, performers = load_takes(clips, performer, names)
     compared = evidence.compare(
         loaded,
         options.split_names(shapes) or None,
         by=by,
-        margin=margin,
-        reject=target,
+        reject=reject,
         margins=[math.radians(deg) for deg in SWEEP_DEG] if output or as_json else (),
         performers=performers,
         joints=joints,
@@ -127,20 +118,19 @@ def compare(
         excerpt=evidence.QUICK if quick else None,
         progress=terminal.progress("comparing"),
     )
-    rejection = target if margin is None else None
     if output is not None:
-        save_tradeoff(compared, rejection, output)
+        save_tradeoff(compared, reject, output)
     if as_json:
-        terminal.echo_json({"reject": rejection, "quick": quick, **compared.to_dict()})
+        terminal.echo_json({"reject": reject, "quick": quick, **compared.to_dict()})
         return
     if quick:
         terminal.echo("\n".join(terminal.wrap(QUICK_LOOK)))
-    terminal.echo_lines(summary(compared, rejection, list_all=list_all))
+    terminal.echo_lines(summary(compared, reject, list_all=list_all))
     if output is not None:
         terminal.echo(f"wrote {output}")
 
 
-def summary(compared: Comparison, reject: float | None, *, list_all: bool) -> Iterator[str]:
+def summary(compared: Comparison, reject: float, *, list_all: bool) -> Iterator[str]:
     """Yield the groups left out, families over all joints, and the best family at each joint."""
     groups, joints = compared.groups, compared.joints
     group_noun = "performer" if compared.by == "performer" else "clip"
@@ -152,8 +142,8 @@ def summary(compared: Comparison, reject: float | None, *, list_all: bool) -> It
     several = len(joints) > 1
     overall = compared.overall if several else next(iter(joints.values()))
     scope = f"over {len(joints)} joints" if several else f"of {next(iter(joints))}"
-    at = "" if reject is None else f" at the least margin for {percent(reject)} rejected"
-    yield from family_lines(f"families {scope}{at}", overall)
+    title = f"families {scope} at the least margin for {percent(reject)} rejected"
+    yield from family_lines(title, overall)
     yield ""
     yield from terminal.wrap(MEANING)
     yield ""
@@ -166,12 +156,6 @@ def summary(compared: Comparison, reject: float | None, *, list_all: bool) -> It
         rows = [(name, *_cells(rank_trials(trials)[0])[:6]) for name, trials in joints.items()]
         yield from terminal.table(titles, rows, left=2)
         yield ""
-    if reject is None:
-        yield from terminal.wrap(
-            "at one margin some families reject less and others are smaller: compare them with "
-            "--reject, or in a picture with -o"
-        )
-        return
     best = rank_trials(overall)[0]
     yield from terminal.wrap(
         f"closest: {best.family}, {percent(best.outcome.volume)} of all rotations for "
@@ -219,19 +203,19 @@ def _cells(trial: Trial) -> tuple[str, ...]:
     name, share = outcome.worst
     return (
         short_name(trial),
-        _deg(outcome.margin),
+        terminal.degrees(outcome.margin),
         percent(outcome.mean),
         percent(outcome.percentile_95),
         f"{name} {percent(share)}",
         percent(outcome.volume),
         f"{math.degrees(outcome.correction):.2f}",
-        _deg(outcome.correction_outside),
+        terminal.degrees(outcome.correction_outside),
         format_bytes(trial.bytes),
         "" if trial.ns is None else f"{trial.ns:.0f}",
     )
 
 
-def save_tradeoff(compared: Comparison, reject: float | None, path: Path) -> None:
+def save_tradeoff(compared: Comparison, reject: float, path: Path) -> None:
     """Draw the curves of all joints together and of the joints with the largest limits."""
     from ..draw import draw_tradeoff, save_picture
 
@@ -245,7 +229,3 @@ def save_tradeoff(compared: Comparison, reject: float | None, path: Path) -> Non
         for title, trials in list(panels.items())[:MAX_PANELS]
     }
     save_picture(draw_tradeoff(curves, reject=reject), path)
-
-
-def _deg(angle: float) -> str:
-    return terminal.degrees(math.degrees(angle))

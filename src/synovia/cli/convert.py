@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ EXAMPLES = (
         "synovia convert old.bvh -o new.glb --from-up z --from-unit in",
     ),
 )
-NOTABLE_DEG = 1e-3  # smaller differences of rotation are not reported
+NOTABLE_ANGLE = math.radians(1e-3)  # smaller differences of rotation are not reported
 NOTABLE_SHARE = 1e-5  # of all bone lengths together or the largest position; smaller: likewise
 
 
@@ -173,11 +174,11 @@ def losses(clip: Clip, target: Path, name: str) -> Iterator[str]:
         yield f"lost: {clip.frames - back.frames} of {frames}"
         return
     order = [back.skeleton.index(joint) for joint in skeleton.names]
-    angles_deg = np.degrees(quat.angle_between(back.pose.rotations[:, order], pose.rotations))
-    if angles_deg.max(initial=0.0) > NOTABLE_DEG:
-        frame, joint = np.unravel_index(int(angles_deg.argmax()), angles_deg.shape)
+    angles = quat.angle_between(back.pose.rotations[:, order], pose.rotations)
+    if angles.max(initial=0.0) > NOTABLE_ANGLE:
+        frame, joint = np.unravel_index(int(angles.argmax()), angles.shape)
         yield (
-            f"lost: up to {terminal.degrees(float(angles_deg[frame, joint]))} degrees of rotation "
+            f"lost: up to {terminal.degrees(float(angles.max()))} degrees of rotation "
             f"({skeleton.names[int(joint)]}, frame {int(frame)})"
         )
     moved = np.abs(back.pose.positions[:, order] - pose.positions)

@@ -168,20 +168,11 @@ def missing_pairs(corpus: Corpus) -> list[str]:
 )
 @folder_argument
 @fit_options
-@click.option(
-    "-r",
-    "--reference",
-    type=click.Choice(["mean", "rest"]),
-    default="mean",
-    show_default=True,
-    help="The origin of angles.",
-)
 @jobs_option
 @scheduler_option
 def fit_command(
     folder: Path,
     output: Path,
-    reference: str,
     jobs: int,
     scheduler: str | None,
     **fitting: Any,
@@ -198,7 +189,7 @@ def fit_command(
     options.check_limits_output(output)
     model = fit_corpus(
         Corpus.open(folder),
-        FitOptions.of(reference=reference, **fitting_of(fitting)),
+        FitOptions.of(**fitting_of(fitting)),
         jobs=jobs,
         scheduler=scheduler,
         progress=terminal.progress("fitting"),

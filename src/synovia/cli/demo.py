@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Iterator
 from dataclasses import replace
@@ -77,11 +76,10 @@ def run_demo(directory: Path) -> Iterator[str]:
 
     yield title("Checking wild.bvh")
     rows = [
-        (row.name, terminal.degrees(math.degrees(row.worst)), str(row.worst_frame),
-         percent(row.share))
+        (row.name, terminal.degrees(row.worst), str(row.worst_frame), percent(row.share))
         for row in model.check(wild).joints
         if row.frames
-    ]  # fmt: skip
+    ]
     yield from terminal.table(("joint", "worst deg", "at frame", "frames outside"), rows)
 
     yield title("Clamping it, at 400 degrees a second at most")

@@ -168,9 +168,9 @@ def loss_table(exported: Exported) -> Iterator[str]:
             name,
             percent(loss.share),
             percent(loss.gained),
-            f"{terminal.degrees(math.degrees(loss.gained_angle))}°",
+            f"{terminal.degrees(loss.gained_angle)}°",
             percent(loss.lost),
-            f"{terminal.degrees(math.degrees(loss.lost_angle))}°",
+            f"{terminal.degrees(loss.lost_angle)}°",
         )
         for name, loss in exported.losses.items()
     ]

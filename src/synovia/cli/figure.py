@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 HUMAN = "human"
 UNITS = {"degrees": "°", "radians": " rad", "length": "", "share": ""}
 FRAMES_A_SECOND = 30
-FIGURE_SUFFIXES = (".xml", ".limits.json")
+FIGURE_SUFFIXES = (".xml", options.LIMITS_SUFFIX)
 """Suffixes of a whole figure: the figure itself, and the limits of its joints."""
 EXAMPLES = (
     ("which controls there are, and how far they go", "synovia figure human --list"),
@@ -59,12 +59,6 @@ EXAMPLES = (
     "print them; controls of --set stay.",
 )
 @click.option(
-    "--sweep",
-    "sweep_all",
-    is_flag=True,
-    help="Write a clip that runs each control through its range, two seconds each.",
-)
-@click.option(
     "--height", type=float, metavar="METRES", help="How tall the human is.  [default: 1.75]"
 )
 @click.option(
@@ -87,7 +81,7 @@ EXAMPLES = (
 )
 @click.option("--list", "show", is_flag=True, help="List the controls with their ranges.")
 @options.output_option(
-    "Where to write the pose or the sweep (.bvh), the figure itself (.xml), or limits of its "
+    "Where to write the pose (.bvh), the figure itself (.xml), or limits of its "
     "joints (.limits.json).",
     required=False,
 )
@@ -95,7 +89,6 @@ def figure(
     which: str,
     sets: tuple[str, ...],
     reaches: tuple[str, ...],
-    sweep_all: bool,
     height: float | None,
     more: tuple[str, ...],
     captures: tuple[str, ...],
@@ -111,29 +104,27 @@ def figure(
     from ..io import writable_suffixes
 
     if captures:
-        if which != HUMAN or sets or reaches or sweep_all or show:
+        if which != HUMAN or sets or reaches or show:
             raise click.UsageError(
-                "--fit makes a figure of the human: leave out --set, --reach, --sweep, --list "
-                "and figures of your own"
+                "--fit makes a figure of the human: leave out --set, --reach, --list and figures "
+                "of your own"
             )
         fit_human([*captures, *more], output, height, marker_table)
         return
     if more or options.settings().maps or marker_table is not None:
         raise click.UsageError("clips, --map and --markers are for --fit: give that, too")
-    if reaches and sweep_all:
-        raise click.UsageError("--reach finds one pose and --sweep makes many: give one of them")
     if output is None and not reaches:
-        if sets or sweep_all:
-            raise click.UsageError("--set and --sweep pose the figure: give -o and a file to write")
+        if sets:
+            raise click.UsageError("--set poses the figure: give -o and a file to write")
         if not show:
             raise click.UsageError("nothing to do: give --list, --reach, or -o and a file to write")
     if output is not None:
         options.check_suffix(output, (*writable_suffixes(), *FIGURE_SUFFIXES))
         options.check_output(output)
-        if (sets or reaches or sweep_all) and output.name.lower().endswith(FIGURE_SUFFIXES):
+        if (sets or reaches) and output.name.lower().endswith(FIGURE_SUFFIXES):
             raise click.UsageError(
                 f"{' and '.join(FIGURE_SUFFIXES)} files are of the figure, not of a pose: leave "
-                f"out --set, --reach and --sweep, or write a .bvh file, got {output}"
+                f"out --set and --reach, or write a .bvh file, got {output}"
             )
     body = figure_of(which, height)
     controls = parse_controls(body, options.parse_pairs(sets, "--set", form="CONTROL=NUMBER"))
@@ -145,7 +136,7 @@ def figure(
         targets = options.parse_pairs(reaches, "--reach", form="SEGMENT=X,Y,Z")
         controls, met = find_controls(body, controls, targets)
     if output is not None:
-        terminal.echo_lines(write_output(body, controls, output, sweep_all=sweep_all))
+        terminal.echo_lines(write_output(body, controls, output))
     options.exit_with(not met)
 
 
@@ -256,13 +247,10 @@ def find_controls(
     free = [name for name in body.controls if name not in controls]
     solution = solve_controls(body, start.controls, goals, only=free)
     values = dict(zip(body.controls, solution.controls.tolist(), strict=True))
-    changed = [
-        f"{name}={values[name]:.4g}"
-        for name, before in zip(body.controls, start.controls, strict=True)
-        if abs(values[name] - before) > 1e-9
-    ]
+    before = dict(zip(body.controls, start.controls.tolist(), strict=True))
+    changed = [name for name in values if abs(values[name] - before[name]) > 1e-9]
     if changed:
-        terminal.echo(f"found {' '.join(changed)}")
+        terminal.echo(f"found {' '.join(f'{name}={values[name]:.4g}' for name in changed)}")
     if not changed or not solution.converged:
         terminal.echo(solution.reason())
     return values, bool(solution.converged)
@@ -287,44 +275,34 @@ def control_lines(body: Figure) -> Iterator[str]:
     yield f"{terminal.pluralize(len(rows), 'control')} for {segments}"
 
 
-def write_output(
-    body: Figure, controls: Mapping[str, float], output: Path, *, sweep_all: bool
-) -> Iterator[str]:
-    """Write the figure, its pose or its sweep, and yield lines about it."""
-    import numpy as np
-
-    from ..components import clip_of, sweep
+def write_output(body: Figure, controls: Mapping[str, float], output: Path) -> Iterator[str]:
+    """Write the figure, its limits or its pose, and yield lines about it."""
+    from ..anatomy import limits_of
+    from ..components import clip_of
     from ..io import save_clip, save_figure, save_limits
 
-    if output.name.lower().endswith(FIGURE_SUFFIXES):
-        if output.suffix.lower() == ".xml":
-            save_figure(body, output)
-        else:
-            from ..anatomy import limits_of
-
-            save_limits(limits_of(body), output)
-        yield f"wrote {output}"
-        return
-    posed = body.pose(controls)
-    yield from clamped_lines(body, posed, controls)
-    pose = body.pose(sweep(body, 2 * FRAMES_A_SECOND, posed.controls)) if sweep_all else posed
-    for name, gap in pose.gaps.items():
-        yield f"{name} could not comply everywhere: it is off by {float(np.max(gap)):.2g}"
-    clip = clip_of(body, pose, 1.0 / FRAMES_A_SECOND)
-    save_clip(clip, output)
-    yield f"wrote {output}, {terminal.pluralize(clip.frames, 'frame')}"
+    if output.suffix.lower() == ".xml":
+        save_figure(body, output)
+    elif output.name.lower().endswith(options.LIMITS_SUFFIX):
+        save_limits(limits_of(body), output)
+    else:
+        pose = body.pose(controls)
+        yield from clamped_lines(body, pose, controls)
+        for name, gap in pose.gaps.items():
+            yield f"{name} could not comply everywhere: it is off by {float(gap.max()):.2g}"
+        save_clip(clip_of(body, pose, 1.0 / FRAMES_A_SECOND), output)
+    yield f"wrote {output}"
 
 
 def clamped_lines(body: Figure, posed: FigurePose, controls: Mapping[str, float]) -> Iterator[str]:
     """Yield a line for each control that was clamped to its range."""
     for name, beyond in posed.clamped.items():
-        limits, requested = body.controls[name], controls[name]
-        used = requested - float(beyond)
-        yield (
-            f"{name} goes from {_with_unit(limits.low, limits)} to "
-            f"{_with_unit(limits.high, limits)}: {_with_unit(requested, limits)} became "
-            f"{_with_unit(used, limits)}"
+        span, requested = body.controls[name], controls[name]
+        low, high, asked, used = (
+            _with_unit(value, span)
+            for value in (span.low, span.high, requested, requested - float(beyond))
         )
+        yield f"{name} goes from {low} to {high}: {asked} became {used}"
 
 
 def _with_unit(value: float, limits: Control) -> str:

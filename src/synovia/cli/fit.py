@@ -14,12 +14,11 @@ from ..learn import ESTIMATORS
 from ..shapes import SHAPES
 from ..text import percent
 from . import options, terminal
-from .clips import joint_names, load_clip, load_takes
+from .clips import joint_names, load_takes
 from .info import ANGLE_OPTIONS, provenance_lines
 
 if TYPE_CHECKING:
     from ..model import LimitModel
-    from ..skeleton import Clip
 
 EXAMPLES = (
     ("learn from every clip in a directory", "synovia fit captures/ -o human.limits.json"),
@@ -91,6 +90,15 @@ FIT_OPTIONS = (
         help="The largest share of a joint's frames to drop because no other performer comes near "
         "them; 0 keeps every frame, capture flips too.",
     ),
+    click.option(
+        "-r",
+        "--reference",
+        type=click.Choice(["mean", "rest"]),
+        default="mean",
+        show_default=True,
+        help="The origin of angles: the mean of what was observed, or the file's pose without "
+        "rotation.",
+    ),
     options.joints_option,
     click.option(
         "-x",
@@ -127,7 +135,8 @@ def fit_options(function: Callable[..., None]) -> Callable[..., None]:
 def fitting_of(fitting: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of `FitOptions.of` for the values of `FIT_OPTIONS`."""
     arguments = {key: value for key, value in fitting.items() if key != "shape_options"}
-    options.check_margin_or_reject(fitting["margin"], fitting["reject"])
+    if fitting["margin"] is not None and fitting["reject"] is not None:
+        raise click.UsageError("--reject chooses the margin: give either --margin or --reject")
     pairs = options.parse_pairs(fitting["shape_options"], "--with", form="OPTION=VALUE")
     shape_options = parse_shape_options(fitting["shape"], pairs)
     return {**arguments, "names": joint_names() or None, **shape_options}
@@ -136,15 +145,6 @@ def fitting_of(fitting: Mapping[str, Any]) -> dict[str, Any]:
 @options.command(examples=EXAMPLES)
 @options.clips_argument
 @fit_options
-@click.option(
-    "-r",
-    "--reference",
-    default="mean",
-    show_default=True,
-    metavar="mean|rest|frame:N|FILE",
-    help="The origin of angles: the mean of what was observed, the file's pose without rotation, "
-    "frame N of the first clip, or the first frame of another clip.",
-)
 @options.relative_option
 @options.performer_option
 @click.option(
@@ -158,7 +158,6 @@ def fitting_of(fitting: Mapping[str, Any]) -> dict[str, Any]:
 def fit(
     clips: tuple[str, ...],
     output: Path,
-    reference: str,
     ancestors: tuple[str, ...],
     performer: str | None,
     blend: Path | None,
@@ -173,14 +172,13 @@ def fit(
     from ..model import LimitModel
 
     options.check_limits_output(output)
-    fitting_values, reference_value = fitting_of(fitting), parse_reference(reference)
+    fitting_values = fitting_of(fitting)
     population = None if blend is None else load_limits(blend)
     if population is not None and not any(population.samples.values()):
         raise ValueError(f"{blend}: no samples to blend with; write it with fit --keep-samples")
     loaded, performers = load_takes(clips, performer, fitting_values["names"] or {})
     model = LimitModel.fit(
         loaded,
-        reference=reference_value,
         performers=performers,
         blend=population,
         relative_to=options.parse_pairs(ancestors, "--relative-to", form="JOINT=ANCESTOR"),
@@ -227,20 +225,6 @@ def _option_form(key: str, kind: Any) -> str:
     return "|".join(get_args(kind)) if get_origin(kind) is Literal else kind.__name__.upper()
 
 
-def parse_reference(text: str) -> str | int | Clip:
-    """Return the value of `--reference`: a word, a frame index, or a clip."""
-    from ..io import clip_suffix, split_clip
-
-    word, colon, number = text.partition(":")
-    if text in ("mean", "rest"):
-        return text
-    if word == "frame" and colon and number.lstrip("-").isdigit():
-        return int(number)
-    if not clip_suffix(split_clip(text)[0]):
-        raise click.UsageError(f"--reference takes mean, rest, frame:N or a clip, got {text!r}")
-    return load_clip(text)
-
-
 def summary(model: LimitModel) -> Iterator[str]:
     """Yield a table of the joints, then lines about what was learned from."""
     joints, volumes = model.provenance["joints"], model.volume()
@@ -252,7 +236,7 @@ def summary(model: LimitModel) -> Iterator[str]:
     rows = []
     for name, row in joints.items():
         cells = [name, row["kind"], str(row["frames"]), *(str(row[key] or "-") for key in drops)]
-        cells += [terminal.degrees(math.degrees(row["margin"]))]
+        cells += [terminal.degrees(row["margin"])]
         promised = [row[key] for key in shares.values()]
         cells += ["-" if share is None else percent(share) for share in promised]
         rows.append([*cells, percent(volumes[name])])

@@ -223,7 +223,7 @@ def _bone_of(role: str) -> tuple[str, str]:
 
 def _range_texts(kind: JointKind) -> list[str]:
     """Return ranges in words: a line for each axis of a joint that rotates about one or two."""
-    ranges = [terminal.interval(*map(math.degrees, ends)) for ends in kind.ranges.tolist()]
+    ranges = [terminal.interval(*ends) for ends in kind.ranges.tolist()]
     if len(ranges) not in (1, 2):
         return [", ".join(ranges)]
     pairs = zip(ranges, kind.axes.tolist(), strict=True)
@@ -294,7 +294,7 @@ def _range_cells(limit: Limit) -> list[str]:
     bounds = limit.region.bounds.copy()
     if as_directional(limit.shape) is not None:
         bounds[:, :3] = np.arcsin(np.clip(bounds[:, :3], -1.0, 1.0))
-    return [terminal.interval(*ends) for ends in np.degrees(bounds).T.tolist()]
+    return [terminal.interval(*ends) for ends in bounds.T.tolist()]
 
 
 def _option(key: str, value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,35 +58,27 @@ def limits(source: str, rig: str, original: str | None, output: Path) -> None:
     from ..io import save_limits
 
     options.check_limits_output(output)
-    skeleton, clip = _load_rig(rig)
-    names = joint_names()
-    loaded = load_limits(source, "FILE")
+    clip, loaded = _load_rig(rig), load_limits(source, "FILE")
     if not isinstance(loaded, str):
-        model = _retarget(loaded, source, rig, skeleton, clip, names, original)
+        model = _retarget(loaded, source, rig, clip, original)
     elif original is not None:
         raise click.UsageError(f"--learned-on is for limits in a file, got {source}")
     else:
-        model = model_on_rig(loaded, clip or _empty_clip(skeleton, rig), names, rig)
+        model = model_on_rig(loaded, clip, joint_names(), rig)
     save_limits(model, output)
     terminal.echo(f"limits of {terminal.pluralize(len(model.limits), 'joint')}; wrote {output}")
 
 
 def _retarget(
-    model: LimitModel,
-    file: str,
-    rig: str,
-    skeleton: Skeleton,
-    clip: Clip | None,
-    names: dict[str, str],
-    original: str | None,
+    model: LimitModel, file: str, rig: str, clip: Clip, original: str | None
 ) -> LimitModel:
-    """Return limits on another rig; `file` and `rig` are named in errors."""
+    """Return limits on the rig of a clip; `file` and `rig` are named in errors."""
     own_clips = [] if original is None else [load_clip(original)]
     if own_clips and own_clips[0].skeleton.names != model.skeleton.names:
         raise ValueError(f"{original}: --learned-on takes a clip of the joints that {file} is for")
-    clips = [] if clip is None else [clip]
+    clips = [clip] if clip.frames else []
     try:
-        retargeted = model.on(skeleton, clips=clips, roles=names, own_clips=own_clips)
+        retargeted = model.on(clip.skeleton, clips=clips, roles=joint_names(), own_clips=own_clips)
     except ValueError as error:
         hint = "" if own_clips else "; --learned-on CLIP may show how its rig stands"
         raise ValueError(f"{file} on {rig}: {error}{hint}") from None
@@ -94,29 +87,32 @@ def _retarget(
     return retargeted
 
 
-def _load_rig(rig: str) -> tuple[Skeleton, Clip | None]:
-    """Return the skeleton of a known rig or of a file, and the file's first clip, if it has any."""
+def _load_rig(rig: str) -> Clip:
+    """Return the first clip of a file; for a known rig or limits a clip without frames."""
     from .. import io
     from ..io.ranges import range_suffix, read_ranges
     from ..io.smpl import smpl_skeleton
     from ..rigs.canonical import mixamo_skeleton, mujoco_cmu_skeleton, vrm_skeleton
 
-    if rig in RIGS:
-        joints = {"smpl": 24, "smplh": 52, "smplx": 55}.get(rig)
-        if joints is not None:
-            return smpl_skeleton(joints), None
-        named = {"vrm": vrm_skeleton, "mixamo": mixamo_skeleton, "mujoco-cmu": mujoco_cmu_skeleton}
-        return named[rig](), None
+    known: dict[str, Callable[[], Skeleton]] = {
+        "smpl": lambda: smpl_skeleton(24),
+        "smplh": lambda: smpl_skeleton(52),
+        "smplx": lambda: smpl_skeleton(55),
+        "vrm": vrm_skeleton,
+        "mixamo": mixamo_skeleton,
+        "mujoco-cmu": mujoco_cmu_skeleton,
+    }
+    if rig in known:
+        return _empty_clip(known[rig](), rig)
     if rig.lower().endswith(options.LIMITS_SUFFIX):
-        return io.load_limits(rig).skeleton, None
+        return _empty_clip(io.load_limits(rig).skeleton, rig)
     if range_suffix(rig) and not io.clip_suffix(rig) and Path(rig).exists():
-        return read_ranges(rig).skeleton, None
-    if not Path(rig.split("#")[0]).exists():
-        raise click.UsageError(f"--rig must be one of {', '.join(RIGS)}, or a file, got {rig!r}")
+        return _empty_clip(read_ranges(rig).skeleton, rig)
     file, name = io.split_clip(rig)
+    if not file.exists():
+        raise click.UsageError(f"--rig must be one of {', '.join(known)}, or a file, got {rig!r}")
     names = [] if name else io.list_clips(file)
-    clip = load_clip(f"{rig}#{names[0]}" if len(names) > 1 else rig)
-    return clip.skeleton, clip
+    return load_clip(f"{rig}#{names[0]}" if len(names) > 1 else rig)
 
 
 def _empty_clip(skeleton: Skeleton, name: str) -> Clip:

@@ -266,12 +266,6 @@ def human_options(function: Function) -> Function:
     return limits_option(rig_options(function))
 
 
-def check_margin_or_reject(margin: float | None, reject: float | None) -> None:
-    """Raise UsageError if both a margin and a rejection that determines it were given."""
-    if margin is not None and reject is not None:
-        raise click.UsageError("--reject chooses the margin: give either --margin or --reject")
-
-
 def parse_pairs(texts: Sequence[str], option: str, *, form: str, sign: str = "=") -> dict[str, str]:
     """Return KEY=VALUE texts as a mapping; `form` is what an error says the option takes."""
     pairs: dict[str, str] = {}

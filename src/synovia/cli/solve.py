@@ -146,7 +146,7 @@ def _blocking(driven: ClipSolution, frames: Mask) -> list[str]:
     order = sorted((j for j, count in enumerate(counts) if count), key=lambda j: -counts[j])
     return [
         f"{names[j]} in {terminal.pluralize(counts[j], 'frame')} "
-        f"({terminal.degrees(math.degrees(angles[:, j].max()))} degrees more)"
+        f"({terminal.degrees(angles[:, j].max())} degrees more)"
         for j in order
     ]
 

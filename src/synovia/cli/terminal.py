@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import re
 import shutil
@@ -106,14 +107,15 @@ def _shorten(text: str, width: int) -> str:
     return "…"
 
 
-def degrees(angle_deg: float) -> str:
-    """Return an angle in degrees with one decimal; "<0.1" for smaller ones above 0."""
+def degrees(angle: float) -> str:
+    """Return an angle, given in radians, in degrees with one decimal; "<0.1" for smaller ones."""
+    angle_deg = math.degrees(angle)
     return "<0.1" if 0.0 < angle_deg < 0.05 else f"{angle_deg:.1f}"
 
 
-def interval(low_deg: float, high_deg: float) -> str:
-    """Return a range of angles in whole degrees."""
-    return f"{round(low_deg)} to {round(high_deg)}"
+def interval(low: float, high: float) -> str:
+    """Return a range of angles, given in radians, in whole degrees."""
+    return f"{round(math.degrees(low))} to {round(math.degrees(high))}"
 
 
 def pluralize(number: int, noun: str) -> str:

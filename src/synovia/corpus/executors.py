@@ -100,15 +100,11 @@ def _run_tasks(
                     except Exception as error:  # any error of a cluster, such as a dead worker
                         yield TaskOutcome(task, error=f"{KILLED}: {type(error).__name__}")
         for task in suspects:
-            yield _run_alone(start, folder, task, work)
-
-
-def _run_alone(start: StartExecutor, folder: str, task: Any, work: Work) -> TaskOutcome:
-    with start(1) as executor:
-        try:
-            return executor.submit(work, folder, task).result()
-        except BrokenExecutor:
-            return TaskOutcome(task, error=KILLED)
+            with start(1) as executor:
+                try:
+                    yield executor.submit(work, folder, task).result()
+                except BrokenExecutor:
+                    yield TaskOutcome(task, error=KILLED)
 
 
 @contextmanager

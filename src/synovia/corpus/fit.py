@@ -32,6 +32,9 @@ from .summary import (
     take_of,
 )
 
+JointFit = tuple[LearnedLimits, list[Warning | str]]
+"""The limit learned for a joint, and the warnings of the fit."""
+
 
 @dataclass(eq=False)
 class CellsTask:
@@ -47,14 +50,6 @@ class CellsTask:
     size: int = 0
     flips: int = 0
     variable: VariableLimit | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class JointFit:
-    """The limit learned for a joint, and the warnings of the fit."""
-
-    learned: LearnedLimits
-    warnings: tuple[Warning | str, ...]
 
 
 def fit_corpus(
@@ -111,10 +106,10 @@ def fit_corpus(
 
     fits: dict[str, JointFit] = results([tasks[(joint,)] for joint in wanted])
     for joint in wanted:
-        for warning in fits[joint].warnings:
+        for warning in fits[joint][1]:
             warnings.warn(warning, stacklevel=2)
     provenance = _provenance(corpus, options, entries, heads)
-    learned = _join([fits[joint].learned for joint in wanted], provenance)
+    learned = _join([fits[joint][0] for joint in wanted], provenance)
     if options.depends:
         pairs: dict[str, LearnedPair | None] = results(
             _pair_tasks(drivers, learned, options, tasks)
@@ -211,7 +206,7 @@ def _fit_joint(
         learned = learn_from_takes(
             {joint: takes}, skeleton, options, references, (), flips={joint: task.flips}
         )
-    return JointFit(learned, tuple(warning.message for warning in caught))
+    return learned, [warning.message for warning in caught]
 
 
 def _fit_pair(

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import re
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -86,7 +85,7 @@ class ClipEntry:
 
 @dataclass(frozen=True)
 class TaskOutcome:
-    """Result or error of a task, and the processor seconds it took."""
+    """Result or error of a task."""
 
     task: Any
     """A `Task`, or whatever the work function takes."""
@@ -95,8 +94,6 @@ class TaskOutcome:
     error: str = ""
     disk_full: bool = False
     """True if there is no space left for results, which stops all other tasks, too."""
-    reading: float = 0.0
-    summarizing: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,20 +207,17 @@ def work(folder: str, task: Task) -> TaskOutcome:
         return TaskOutcome(task, entry)  # by a worker that died later, or by another run
     try:
         about = os.stat(task.path)
-        start = time.process_time()
         clip = load_clip(task.place, skeleton=task.skeleton)
         if _file_state(os.stat(task.path)) != _file_state(about):
             raise ValueError("it was changed while it was read: add it again")
-        read = time.process_time()
         mark = mark_of(clip, corpus.options)
         if not corpus.summary_file(mark).exists():
             summary = summarize(clip, corpus.options, mark=mark)
             save_summary(summary, corpus.summary_file(mark))
-        done = time.process_time()
         entry = _write_entry(corpus, task, mark, clip.frames, *_file_state(about))
     except (ValueError, OSError) as error:
         return TaskOutcome(task, error=error_text(error), disk_full=is_disk_full(error))
-    return TaskOutcome(task, entry, reading=read - start, summarizing=done - read)
+    return TaskOutcome(task, entry)
 
 
 def is_disk_full(error: Exception) -> bool:

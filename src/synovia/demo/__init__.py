@@ -6,7 +6,6 @@ from .clips import (
     learn_limits,
     range_of_motion,
     share_accepted,
-    true_limits,
     wild,
 )
 
@@ -16,6 +15,5 @@ __all__ = [
     "learn_limits",
     "range_of_motion",
     "share_accepted",
-    "true_limits",
     "wild",
 ]

@@ -1,4 +1,4 @@
-"""The default human, its true limits, clips made of its controls, and limits learned from them."""
+"""Clips made of the default human's controls, and limits learned from them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from functools import cache
 import numpy as np
 
 from .. import quat
-from ..anatomy import human, limits_of
+from ..anatomy import human
 from ..arrays import Floats, Ints, Quats, Scalars, Vectors
 from ..components import Figure
 from ..components.figure import clip_of
-from ..limit import Limit
 from ..model import LimitModel
 from ..skeleton import Clip, Pose, lineage
 
@@ -22,10 +21,6 @@ JOINTS = ("Head", *(f"{side}{limb}" for side in ("Left", "Right") for limb in LI
 """Joints with learned limits; single vertebrae and ribs move too little."""
 ANCESTORS = {"Head": "T1", "LeftUpperArm": "Sternum", "RightUpperArm": "Sternum"}
 """Joints measured from an ancestor above their parent."""
-TRUNK = ("lumbar", "thoracic", "cervical", "head")
-NECK_POSES = 4000
-"""Random poses of the neck from which its limit is fitted."""
-SLACK = np.radians(0.5)
 SAMPLES = 2000  # random poses
 MARGIN = 0.05  # radians: margin of learned limits
 
@@ -76,25 +71,6 @@ def share_accepted(model: LimitModel) -> float:
     controls = random_controls(SAMPLES, np.random.default_rng(2))
     shares = [model.limits[n].contains(joint_rotations(n, controls)).mean() for n in JOINTS]
     return float(np.mean(shares))
-
-
-@cache
-def true_limits() -> LimitModel:
-    """Return the truth: limits of `JOINTS`, around all that the human's controls can do."""
-    figure = body()
-    sets = {name: joint_set for name, joint_set in figure.joint_sets.items() if name not in TRUNK}
-    limbs = Figure(figure.skeleton, sets)
-    limits = {**limits_of(limbs).limits, "Head": _neck()}
-    return LimitModel({name: limits[name] for name in JOINTS}, figure.skeleton)
-
-
-def _neck() -> Limit:
-    """Return the limit of the head, measured from the first thoracic vertebra."""
-    rotations = joint_rotations(
-        "Head", random_controls(NECK_POSES, np.random.default_rng(0), beyond=0.5)
-    )
-    fitted = Limit.fit(rotations, "kdop", "rotation-vector", margin=SLACK)
-    return Limit(fitted.chart, fitted.shape, ANCESTORS["Head"])
 
 
 def joint_rotations(name: str, controls: Floats) -> Quats:
