@@ -150,7 +150,7 @@ def test_a_hand_reaches_a_place():
     clip = load_clip("a.bvh")
     hand = forward(clip.skeleton, clip.pose)[0][0, clip.skeleton.index("LeftHand")]
     np.testing.assert_allclose(hand, [0.2, 1.3, 0.4], atol=1e-3)
-    found = {name: float(value) for name, value in (each.split("=") for each in said.split()[1:-4])}
+    found = {name: float(value) for name, value in (each.split("=") for each in said.split()[1:-2])}
     assert "left_hip.flexion" not in found
     same(pose_in("a.bvh"), found)
 
