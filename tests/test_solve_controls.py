@@ -329,27 +329,3 @@ def test_priorities_are_refused():
     goals = [Reach("Hand", [0.5, 1.1, 0.0]), Reach("Hand", [0.4, 1.0, 0.0], priority=1)]
     with pytest.raises(ValueError, match="priorities are for joints, not for controls"):
         solve_controls(figure, {}, goals)
-
-
-def test_stiff_controls_stay_nearer_to_their_start():
-    goal = [Reach("LeftHand", [0.35, 2.05, 0.05])]
-    spine = [k for k, name in enumerate(BODY.controls) if name.startswith(("lumbar", "thoracic"))]
-    soft = solve_controls(BODY, (), goal)
-    stiff = solve_controls(BODY, (), goal, stiffness={"lumbar": 8.0, "thoracic": 8.0})
-    assert soft.converged
-    assert stiff.converged
-    assert np.abs(stiff.controls[spine]).sum() < 0.8 * np.abs(soft.controls[spine]).sum()
-    with pytest.raises(ValueError, match="lumber"):
-        solve_controls(BODY, (), goal, stiffness={"lumber": 2.0})
-    with pytest.raises(ValueError, match="above 0"):
-        solve_controls(BODY, (), goal, stiffness={"lumbar": 0.0})
-
-
-def test_stiffness_is_the_same_where_a_component_is_not_compiled():
-    stiff = np.linspace(0.5, 3.0, len(BODY.controls))
-    start, every = BODY.pose().controls, list(range(len(BODY.controls)))
-    goals = [Reach("LeftHand", np.array([0.3, 1.5, 0.2]))]
-    problem = ControlVariables.of(BODY, start, goals, every, stiff)
-    shares = np.random.default_rng(0).random((5, len(problem.free)))
-    plain = replace(problem, task=None)
-    np.testing.assert_allclose(plain.squares(shares), problem.squares(shares), rtol=1e-9)

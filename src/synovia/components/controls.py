@@ -26,7 +26,6 @@ def control_task(
     free: Ints,
     home: Floats,
     aims: Mapping[str, Any],
-    stiffness: ArrayLike = 1.0,
     comfort: ArrayLike = 0.0,
 ) -> Any:
     """Return the `Task` of `kernels.controls`.
@@ -45,8 +44,6 @@ def control_task(
         Shares (F,) of their ranges that the free controls should stay near.
     aims
         Fields of the task that describe what is wanted; the others are empty.
-    stiffness
-        Weights (F,) of staying near.
     comfort
         (2, F): the uncomfortable share at each end of a range, and its weight.
     """
@@ -60,9 +57,9 @@ def control_task(
     max_controls = max((row[3] for _, row in table), default=0)
     active = [name for name, row in table if row[3] > 0]
     low, _, high = figure.ranges
-    ranges = np.empty((6, len(free)))
+    ranges = np.empty((5, len(free)))
     ranges[:3] = low[free], (high - low)[free], home
-    ranges[3], ranges[4:] = stiffness, comfort
+    ranges[3:] = comfort
     joints = len(figure.skeleton)
     set_of = np.full(joints, -1)
     for number, name in enumerate(active):

@@ -6,7 +6,7 @@ groups of one figure is solved over the controls of that figure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -18,7 +18,6 @@ from ..arrays import Floats, Ints, Mask, Scalars
 from ..components import Figure, FigurePose
 from ..components.controls import control_task, program_for
 from ..components.figure import Controls
-from ..components.network import unknown_name
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton, check_joints, forward
 from .descent import ControlCoordinates, Differentiable, descend
@@ -35,7 +34,7 @@ from .goals import (
     weighted_residuals,
 )
 from .problem import goal_table, scale_weights
-from .search import SOFT_FACTOR, SearchSettings, Trials, Variables, check_above_0, search
+from .search import SOFT_FACTOR, SearchSettings, Trials, Variables, search
 from .solution import ControlSolution, Solution
 
 DAMPING = 0.3  # initial damping, relative to the sum of squares
@@ -73,8 +72,6 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
     """(D, F): True where a free control moves a demand."""
     length: float
     """Length of the longest chain, the unit of relative errors."""
-    stiffness: Floats
-    """(F,): relative weight with which each free control stays at its start."""
     margins: Floats
     """(2, F): margin at the ends of each range, as a share of it, and its weight."""
     tolerance: float
@@ -89,13 +86,9 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
         start: Floats,
         goals: Sequence[Goal],
         changing: Sequence[int],
-        stiffness: Floats | None = None,
         tolerance: float = SearchSettings.tolerance,
     ) -> Self:
-        """Return the problem over those of the controls `changing`, by index, that goals depend on.
-
-        `stiffness` (C,) is that of all controls; 1 unless given.
-        """
+        """Return the problem over those of the controls `changing`, by index, that goals move."""
         skeleton, moving = figure.skeleton, moved_segments(figure)
         demands = tuple(goal for goal in goals if not goal.soft)
         soft_goals = tuple(goal for goal in goals if goal.soft and not goal.on_ranges)
@@ -119,7 +112,6 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
             ControlCoordinates(figure, free, in_shares=True, max_step=longest),
             *(start, demands, soft_goals, effects[: len(demands), used]),
             max(lengths, default=0.0) or 1.0,
-            np.ones(len(free)) if stiffness is None else stiffness[free],
             margins[:, used],
             tolerance,
         )
@@ -161,9 +153,7 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
             "above": above,
         }
         home = self.shares_at(self.start)
-        return control_task(
-            program, self.figure, self.start, self.free, home, aims, self.stiffness, self.margins
-        )
+        return control_task(program, self.figure, self.start, self.free, home, aims, self.margins)
 
     def with_soft_factor(self, factor: float) -> Self:
         """Return the problem with the weights of its soft goals multiplied by a factor."""
@@ -278,7 +268,7 @@ class ControlVariables(Variables[ControlTrials], Differentiable):
         shares, home = self.shares_at(points), self.shares_at(self.start)
         away = shares - home
         room = np.where(away < 0.0, home, 1.0 - home)  # on the side of the step
-        slope = self._start_weight * self.stiffness / np.maximum(room, kernels.controls.MIN_ROOM)
+        slope = self._start_weight / np.maximum(room, kernels.controls.MIN_ROOM)
         margin, weight = self.margins
         missing = np.maximum(margin - np.minimum(shares, 1.0 - shares), 0.0)
         parts = [-slope * away, self.soft_factor * weight * missing]
@@ -312,7 +302,6 @@ def solve_controls(
     goals: Sequence[Goal],
     *,
     only: Sequence[str] | None = None,
-    stiffness: Mapping[str, float] | None = None,
     settings: SearchSettings | None = None,
 ) -> ControlSolution:
     """Return controls within their ranges, near `controls`, whose pose meets `goals`.
@@ -334,9 +323,6 @@ def solve_controls(
         `Comfort` away from the ends of their ranges.
     only
         Names of the controls that may change; all that goals depend on unless given.
-    stiffness
-        Relative weight with which a control stays near `controls`, by control or by joint set; 1
-        unless given. A stiff spine bends only where arms do not reach far enough.
     settings
         How long to search; `largest_step` and `threads` do not apply. Restarts begin at random
         controls and take about 10 ms.
@@ -349,7 +335,6 @@ def solve_controls(
     settings = settings or SearchSettings()
     checked = _check_goals(figure, goals)
     changing = _free_controls(figure, only)
-    stiff = _stiffness(figure, stiffness)
     start = figure.pose(controls).controls
     batch = common_batch("controls", [start.shape[:-1], *(goal.batch for goal in checked)])
     values = np.array(np.broadcast_to(start, (*batch, start.shape[-1])))
@@ -357,9 +342,7 @@ def solve_controls(
     steps, met = np.zeros(batch, np.int64), np.zeros(batch, np.bool_)
     for item in np.ndindex(batch):
         goals = [goal.at(item, batch) for goal in checked]
-        problem = ControlVariables.of(
-            figure, values[item], goals, changing, stiff, settings.tolerance
-        )
+        problem = ControlVariables.of(figure, values[item], goals, changing, settings.tolerance)
         trial = problem.trials(problem.shares_at(values[item])[None])
         search(problem, trial, settings)
         values[item] = problem.values(trial.shares[0])
@@ -450,19 +433,6 @@ def _free_controls(figure: Figure, only: Sequence[str] | None) -> list[int]:
     ]
 
 
-def _stiffness(figure: Figure, factors: Mapping[str, float] | None) -> Floats:
-    """Return the stiffness (C,) of all controls from factors by control or by joint set."""
-    stiffness, names = np.ones(len(figure.controls)), list(figure.controls)
-    for key, value in (factors or {}).items():
-        check_above_0(f"stiffness of {key}", value)
-        indices = [k for k, name in enumerate(names) if key in (name, name.rpartition(".")[0])]
-        if not indices:
-            choices = (*figure.joint_sets, *names)
-            raise ValueError(f"stiffness: {unknown_name('control or joint set', key, choices)}")
-        stiffness[indices] = value
-    return stiffness
-
-
 def solve_groups(
     model: LimitModel,
     pose: Pose,
@@ -470,12 +440,11 @@ def solve_groups(
     joints: Sequence[str] | None,
     *,
     settings: SearchSettings,
-    stiffness: Mapping[str, float] | None = None,
 ) -> Solution:
     """Return a pose that controls of a figure produce and that meets goals, starting from `pose`.
 
     All limits of the model must be groups of that figure. Groups move that contain one of
-    `joints`; all unless given. Other parameters are as for `solve_controls`.
+    `joints`; all unless given.
     """
     figure, root = _figure_of_groups(model)
     skeleton = model.skeleton
@@ -500,7 +469,6 @@ def solve_groups(
     solution = solve_controls(
         *(figure, start, [goal.in_frame(rotation, translation, segments) for goal in goals]),
         only=only,
-        stiffness=stiffness,
         settings=settings,
     )
     turned, positions = solution.pose.rotations.copy(), solution.pose.positions.copy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -54,7 +54,8 @@ def look_at(
     joints
         Joints that rotate, from the body to the head.
     weights
-        Relative shares of the joints; equal unless given.
+        Relative shares of the joints; equal unless given. For groups of a figure it only counts
+        which are above 0.
     axis
         Direction (3,) in the frame of the last joint; z unless given.
     point
@@ -94,11 +95,8 @@ def look_at(
     fitted = model.for_skeleton(skeleton)
     if fitted.groups:
         settings = replace(settings, restarts=0)
-        weighted = {name: share for name, share in zip(joints, values, strict=True) if share > 0.0}
-        stiffness = _stiffness(fitted, weighted)
-        return solve_groups(
-            *(fitted, pose, [goal], [*weighted]), settings=settings, stiffness=stiffness
-        )
+        moving = [name for name, weight in zip(joints, values, strict=True) if weight > 0.0]
+        return solve_groups(fitted, pose, [goal], moving, settings=settings)
     problem = pack(model, skeleton, pose, [goal], joints)
     missing = set(indices) - set(problem.movers)
     if missing:
@@ -124,13 +122,3 @@ def _weights(weights: ArrayLike | None, count: int) -> Floats:
             f"got {weights!r:.80}"
         )
     return values
-
-
-def _stiffness(model: LimitModel, weights: Mapping[str, float]) -> dict[str, float]:
-    """Return the stiffness of the controls of groups: the inverse of their joints' mean weight."""
-    stiffness: dict[str, float] = {}
-    for group in model.groups:
-        values = [weights[name] for name in group.joints if name in weights]
-        if values:
-            stiffness |= dict.fromkeys(group.controls, len(values) / sum(values))
-    return stiffness

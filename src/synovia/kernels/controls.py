@@ -46,7 +46,7 @@ Task = bundle(
     sets="i8[,]",  # (sets, 6) those with free controls first, see above
     active="i8[]",  # (1,) number of sets with free controls
     free="i8[]",  # (F,) indices of the free controls
-    ranges="f8[,]",  # (6, F) of free controls, see below
+    ranges="f8[,]",  # (5, F) of free controls, see below
     values="f8[]",  # (C,) all controls
     parents="i8[]",  # (J,)
     order="i8[]",  # joints that goals hang on, parents first
@@ -58,9 +58,9 @@ Task = bundle(
     wanted_of="i8[]",  # (J,) index of the target of a segment, -1 for none
     scales="f8[]",  # (12,) weights of their numbers
 )
-# Rows of `ranges`: low ends, widths, shares to stay near, stiffness; the share of the range at each
+# Rows of `ranges`: low ends, widths, shares to stay near; the share of the range at each
 # end that is uncomfortable, and the weight of discomfort.
-LOW, WIDTH, HOME, STIFFNESS, MARGIN, UNEASE = range(6)
+LOW, WIDTH, HOME, MARGIN, UNEASE = range(5)
 
 Plan = bundle(
     "Plan",
@@ -224,7 +224,7 @@ def range_terms(task, plan, share, c):
     It costs to leave home, and to come near to an end.
     """
     away = share - task.ranges[HOME, c]
-    stay = stay_slope(share, task.ranges[HOME, c], plan.stay * task.ranges[STIFFNESS, c]) ** 2
+    stay = stay_slope(share, task.ranges[HOME, c], plan.stay) ** 2
     near, ease = end_excess(share, task.ranges[MARGIN, c]), task.ranges[UNEASE, c] ** 2
     square, down = stay * away * away + ease * near * near, ease * near - stay * away
     return square, down, stay + (ease if near != 0.0 else 0.0)
