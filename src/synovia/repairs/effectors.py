@@ -26,6 +26,7 @@ ANKLE_TO_HEAD = 0.84  # share of a person's height along the bones, from ankle t
 CONTACT_HEIGHT = 0.03  # of the height: a foot in contact is at most so far above its lowest
 CONTACT_SPEED = 0.15  # heights a second, about 0.25 m/s; feet in contact are slower
 FLOOR_PERCENTILE = 5.0  # of a foot's heights: its lowest, but for a few wrong frames
+FREE_FOOT_WEIGHT = 0.1  # of the error of a foot in the air, relative to one in contact
 POSITION_TOLERANCE = 0.003  # of the height: 5 mm for a person of 1.7 m
 ROTATION_TOLERANCE = float(np.radians(3.0))  # radians, for the head
 
@@ -35,7 +36,7 @@ class Effectors:
     """Joints of a clip that should stay where they are, with their positions and rotations."""
 
     skeleton: Skeleton
-    points: tuple[int, ...]
+    points: list[int]
     """Joints of hands and feet, P of them."""
     head: int | None
     height: float
@@ -56,7 +57,7 @@ class Effectors:
         hands, feet, heads = (
             [rig.skeleton.index(name) for name in names.get(kind, [])] for kind in KEEP
         )
-        points, head = (*hands, *feet), heads[0] if heads else None
+        points, head = [*hands, *feet], heads[0] if heads else None
         world, rotations = forward(clip.skeleton, clip.pose)
         height = body_height(rig)
         up = world_up(rig, [clip]) if feet else np.zeros(3)
@@ -69,7 +70,7 @@ class Effectors:
             points,
             head,
             height,
-            world[:, list(points)],
+            world[:, points],
             identity if head is None else rotations[:, head],
             in_contact,
         )
@@ -89,20 +90,29 @@ class Effectors:
         Distances are in the skeleton's unit, angles in radians.
         """
         world, rotations = forward(self.skeleton, pose)
-        moved = np.linalg.norm(world[:, list(self.points)] - self.positions, axis=-1)
+        moved = np.linalg.norm(world[:, self.points] - self.positions, axis=-1)
         if self.head is None:
             return moved, np.zeros(len(moved))
         return moved, quat.angle_between(self.head_rotations, rotations[:, self.head])
 
-    def worst(self, pose: Pose, free_weight: float = 0.0) -> Scalars:
+    def find_lost(self, pose: Pose) -> Mask:
+        """Return which joints (frames, J) are not where they were, beyond tolerances."""
+        moved, angle = self.errors(pose)
+        lost = np.zeros(pose.rotations.shape[:-1], np.bool_)
+        lost[:, self.points] = self.in_contact & (moved > POSITION_TOLERANCE * self.height)
+        if self.head is not None:
+            lost[:, self.head] = angle > ROTATION_TOLERANCE
+        return lost
+
+    def worst(self, pose: Pose) -> Scalars:
         """Return the largest error in each frame (frames,), in tolerances: kept up to 1.
 
-        Errors of feet in the air count with `free_weight`.
+        Errors of feet in the air count with `FREE_FOOT_WEIGHT`.
         """
         moved, angle = self.errors(pose)
-        moved = np.where(self.in_contact, moved, free_weight * moved).max(axis=1, initial=0.0)
-        moved_share = moved / (POSITION_TOLERANCE * self.height)
-        return np.asarray(np.maximum(moved_share, angle / ROTATION_TOLERANCE))
+        weights = np.where(self.in_contact, 1.0, FREE_FOOT_WEIGHT)
+        shares = (weights * moved).max(axis=1, initial=0.0) / (POSITION_TOLERANCE * self.height)
+        return np.asarray(np.maximum(shares, angle / ROTATION_TOLERANCE))
 
 
 def body_height(rig: Rig) -> float:
@@ -127,12 +137,10 @@ def find_contacts(path: Vectors, up: Vectors, height: float, frame_time: float) 
 
     `path` (frames, 3) are its positions, `up` the world's unit direction, `height` the body's.
     """
-    if len(path) == 0:
-        return np.zeros(0, np.bool_)
+    if len(path) < 2:
+        return np.ones(len(path), np.bool_)
     above = path @ up
     low = above - np.percentile(above, FLOOR_PERCENTILE) < CONTACT_HEIGHT * height
-    if len(path) < 2:
-        return np.asarray(low)
     steps = np.linalg.norm(np.diff(path, axis=0), axis=-1) / (height * frame_time)
     slow = np.minimum(np.append(steps[:1], steps), np.append(steps, steps[-1:])) < CONTACT_SPEED
     return np.asarray(low & slow)

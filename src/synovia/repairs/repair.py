@@ -1,27 +1,159 @@
-"""repair: a clip that looks like the input, with every joint possible."""
+"""repair: a clip that looks like the input, with every joint possible, and what that took."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
+from .. import quat
+from ..arrays import Ints, Mask
 from ..learn import Progress
 from ..model import LimitModel
 from ..model.clamp import MAX_SPEED
 from ..population import HumanLimits, Source, clamp_until_clean, limits_for, recognize_clip
 from ..rigs import NotHumanError, Rig
-from ..skeleton import POSITIONS, Clip, Pose
+from ..skeleton import POSITIONS, Clip, Pose, Skeleton, forward
 from .effectors import KEEP, Effectors
-from .paths import find_glitches, find_long_steps, interpolate_glitches
-from .report import MILLIMETRES, RepairReport, compare_stage, find_not_kept, frames_by_joint
+from .paths import (
+    find_glitches,
+    interpolate_glitches,
+    joint_step_bounds,
+    measured_steps,
+    redistribute_twist,
+)
 from .reposition import Repositioning, blend_long_steps
-from .twist import redistribute_twist
 
 STAGES = ("glitches", "twist", "keep", "clamp")
 """Names of the stages, in order."""
+MILLIMETRES = 1000.0  # in a metre
+NOTABLE_EXCESS = 1e-3  # radians over the bound that are reported; rounding of float32 is less
+
+
+@dataclass(frozen=True, eq=False)
+class StageReport:
+    """What one stage of a repair changed."""
+
+    name: str
+    joints: tuple[str, ...]
+    """Joints that rotated."""
+    frames: Ints
+    """Indices of the frames that changed."""
+    max_rotation: float
+    """Largest rotation of a joint, in radians."""
+    max_rotation_joint: str
+    """The joint with the largest rotation; empty if none rotated."""
+    max_displacement: float
+    """Largest displacement of a hand or of a foot in contact, as a share of the body's height."""
+
+
+@dataclass(frozen=True, eq=False)
+class RepairReport:
+    """What it took to repair a clip. Frames count from 0."""
+
+    clip: str
+    stages: tuple[StageReport, ...]
+    glitches: Mapping[str, Ints]
+    """Frames that were interpolated, by joint."""
+    keep: tuple[str, ...]
+    """What was to be kept: some of "hands", "feet" and "head"."""
+    kept: Mask
+    """(frames,): True where hands, feet in contact and head are where they were, within 0.3 % of
+    the height and 3 degrees."""
+    not_kept: Mapping[str, Ints]
+    """Frames in which a hand, a foot in contact or the head is not where it was, by joint."""
+    over: Mapping[str, Ints]
+    """Frames to which the step of a joint exceeds the bound, by joint: no legal path within it
+    was found."""
+    millimetres: float
+    """Height of the body in millimetres; 0 if the unit of length is unknown."""
+    note: str = ""
+    """Why nothing could be kept; empty if something could."""
+
+    @property
+    def changed(self) -> Ints:
+        """Indices of the frames that some stage changed."""
+        return np.unique(np.concatenate([stage.frames for stage in self.stages]))
+
+    @property
+    def share_kept(self) -> float:
+        """Share of the changed frames in which everything was kept; 1 if none changed."""
+        changed = self.changed
+        return float(self.kept[changed].mean()) if len(changed) else 1.0
+
+    def describe(self) -> list[str]:
+        """Return sentences about what changed, what was kept and what could not be."""
+        if not len(self.changed):
+            return ["nothing to repair"]
+        lines = [f"changed {len(self.changed)} of {len(self.kept)} frames"]
+        if self.note:
+            lines.append(self.note)
+        elif self.keep:
+            share = f"{100.0 * self.share_kept:.1f} %"
+            lines.append(f"{', '.join(self.keep)} kept in {share} of these frames")
+        for words, frames in (
+            ("glitches interpolated", self.glitches),
+            ("could not keep", self.not_kept),
+            ("steps over the bound", self.over),
+        ):
+            lines += [f"{words}: {name}, {len(indices)} frames" for name, indices in frames.items()]
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain values, in degrees, for JSON."""
+        return {
+            "clip": self.clip,
+            "frames": len(self.kept),
+            "frames_changed": len(self.changed),
+            "share_kept": self.share_kept,
+            "stages": [self._stage(stage) for stage in self.stages],
+            "glitches": {name: frames.tolist() for name, frames in self.glitches.items()},
+            "not_kept": {name: frames.tolist() for name, frames in self.not_kept.items()},
+            "over_bound": {name: frames.tolist() for name, frames in self.over.items()},
+            **({"note": self.note} if self.note else {}),
+        }
+
+    def _stage(self, stage: StageReport) -> dict[str, Any]:
+        moved = stage.max_displacement
+        return {
+            "stage": stage.name,
+            "joints": list(stage.joints),
+            "frames": len(stage.frames),
+            "max_rotation_deg": float(np.degrees(stage.max_rotation)),
+            "max_rotation_joint": stage.max_rotation_joint,
+            "max_displacement_percent": 100.0 * moved,
+            **({"max_displacement_mm": moved * self.millimetres} if self.millimetres else {}),
+        }
+
+
+def frames_by_joint(skeleton: Skeleton, mask: Mask) -> dict[str, Ints]:
+    """Return the frames of a mask (frames, J), by the names of the joints that have any."""
+    columns = zip(skeleton.names, mask.T, strict=True)
+    return {name: np.flatnonzero(column) for name, column in columns if column.any()}
+
+
+def compare_stage(name: str, before: Clip, after: Clip, effectors: Effectors) -> StageReport:
+    """Return the report of a stage that changed a clip."""
+    skeleton = before.skeleton
+    changed = (before.pose.rotations != after.pose.rotations).any(axis=-1)
+    slid = (before.pose.positions != after.pose.positions).any(axis=(1, 2))
+    joints = np.flatnonzero(changed.any(axis=0))
+    angles = quat.angle_between(before.pose.rotations[:, joints], after.pose.rotations[:, joints])
+    largest = angles.max(axis=0, initial=0.0)
+    names = tuple(skeleton.names[joint] for joint in joints)
+    one, other = (forward(skeleton, clip.pose)[0][:, effectors.points] for clip in (before, after))
+    moved = np.linalg.norm(one - other, axis=-1)[effectors.in_contact]
+    return StageReport(
+        name,
+        names,
+        np.flatnonzero(changed.any(axis=1) | slid),
+        float(largest.max(initial=0.0)),
+        names[int(largest.argmax())] if names else "",
+        float(moved.max(initial=0.0)) / effectors.height,
+    )
 
 
 def repair(
@@ -88,8 +220,8 @@ def repair(
         def clamp(given: Clip, like: Clip) -> Clip:
             return model.project(given, max_speed=max_speed, like=like)
 
-    double = (array.astype(np.float64) for array in (clip.pose.rotations, clip.pose.positions))
-    given = replace(clip, pose=Pose(*double))
+    arrays = clip.pose.rotations, clip.pose.positions
+    given = replace(clip, pose=Pose(*(array.astype(np.float64) for array in arrays)))
     glitches = find_glitches(given.pose.rotations, clip.frame_time, max_speed)
     effectors, clips = Effectors.of(rig, given, ()), [given]
     for stage in progress(STAGES):
@@ -103,16 +235,15 @@ def repair(
         elif stage == "keep":
             current, legal = _keep(model, effectors, clips[1], current, max_speed)
         else:
-            dtypes = clip.pose.rotations.dtype, clip.pose.positions.dtype
-            arrays = legal.pose.rotations, legal.pose.positions
-            rounded = (each.astype(dtype) for each, dtype in zip(arrays, dtypes, strict=True))
-            current = clamp(replace(legal, pose=Pose(*rounded)), clips[1])
+            rotations = legal.pose.rotations.astype(arrays[0].dtype)
+            rounded = Pose(rotations, legal.pose.positions.astype(arrays[1].dtype))
+            current = clamp(replace(legal, pose=rounded), clips[1])
         clips.append(current)
     repaired = clips[-1]
-    not_kept = find_not_kept(effectors, repaired.pose)
-    kept = np.ones(clip.frames, np.bool_)
-    for frames in not_kept.values():
-        kept[frames] = False
+    lost = effectors.find_lost(repaired.pose)
+    bounds = joint_step_bounds(model, clip, max_speed) + NOTABLE_EXCESS
+    over = np.zeros(lost.shape, np.bool_)
+    over[1:] = measured_steps(model, repaired) > bounds
     return repaired, RepairReport(
         clip.name,
         tuple(
@@ -121,9 +252,9 @@ def repair(
         ),
         frames_by_joint(clip.skeleton, glitches),
         tuple(keep),
-        kept,
-        not_kept,
-        frames_by_joint(clip.skeleton, find_long_steps(model, clip, repaired, max_speed)),
+        np.asarray(~lost.any(axis=1)),
+        frames_by_joint(clip.skeleton, lost),
+        frames_by_joint(clip.skeleton, over),
         MILLIMETRES * effectors.height * clip.skeleton.unit,
         note,
     )

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from .. import quat
-from ..arrays import TOLERANCE, Ints, Mask, Scalars, Vectors
+from ..arrays import TOLERANCE, Mask, Scalars, Vectors
 from ..ik.goals import Goal, Orient, Reach
 from ..ik.problem import pack, passive_joints
 from ..ik.search import SearchSettings, descend_from_start
@@ -21,7 +21,6 @@ from .paths import ROUNDING, joint_step_bounds, measured_steps, shorten_steps
 ROUNDS = 3  # of solving and projecting; limbs and dependent limits are met by the projection
 SMOOTHING_TIME = 0.1  # seconds before and after; at 30 Hz 3 frames
 GOOD_ENOUGH = 0.1  # of the tolerance: frames that are nearer are not solved
-FREE_FOOT_WEIGHT = 0.1  # of a foot in the air, relative to one in contact
 HEAD_WEIGHT = 0.3  # of the head's rotation, relative to positions
 SETTINGS = SearchSettings(iterations=25, largest_step=0.3)  # starts are near: most take under 10
 MAX_ROOT_SPEED = 1.0  # heights a second; slower steps of the root are never shortened
@@ -52,16 +51,16 @@ class Repositioning:
 
     def _improve(self, pose: Pose) -> Pose:
         """Return the poses (frames, J) of a clip, changed where that brings effectors nearer."""
-        error = self.effectors.worst(pose, FREE_FOOT_WEIGHT)
+        error = self.effectors.worst(pose)
         frames = np.flatnonzero(error > GOOD_ENOUGH)
         if len(frames) == 0 or not self.movers:
             return pose
-        found = self._solve_frames(Pose(pose.rotations[frames], pose.positions[frames]), frames)
-        after = self.effectors.at(frames).worst(found, FREE_FOOT_WEIGHT)
-        better = after < error[frames]
+        effectors = self.effectors.at(frames)
+        solved = self._solve(Pose(pose.rotations[frames], pose.positions[frames]), effectors)
+        better = effectors.worst(solved) < error[frames]
         rotations, positions = pose.rotations.copy(), pose.positions.copy()
-        rotations[frames[better]] = found.rotations[better]
-        positions[frames[better]] = found.positions[better]
+        rotations[frames[better]] = solved.rotations[better]
+        positions[frames[better]] = solved.positions[better]
         return Pose(rotations, positions)
 
     def _smooth(self, legal: Clip, pose: Pose) -> Pose:
@@ -87,16 +86,12 @@ class Repositioning:
         bounded = {*model.limits, *passive_joints(model)}
         ends = [*self.effectors.points, *([] if head is None else [head])]
         above = {joint for end in ends for joint in skeleton.path_to_root(end)}
-        return [
-            skeleton.names[j]
-            for j in sorted(above)
-            if skeleton.names[j] in bounded or j == self.root
-        ]
+        names = {joint: skeleton.names[joint] for joint in sorted(above)}
+        return [name for joint, name in names.items() if name in bounded or joint == self.root]
 
-    def _solve_frames(self, pose: Pose, frames: Ints) -> Pose:
-        """Return legal poses (n, J) of some frames that are nearer to their goals."""
-        effectors = self.effectors.at(frames)
-        rotations, positions = pose.rotations.copy(), pose.positions.copy()
+    def _solve(self, pose: Pose, effectors: Effectors) -> Pose:
+        """Return legal poses (n, J) that are nearer to the effectors of as many frames."""
+        skeleton, rotations, positions = self.model.skeleton, pose.rotations.copy(), pose.positions
         shared = [
             (placed, limb, limb.share_twist(placed.relative(pose.rotations), TOLERANCE))
             for placed in self.model.placed
@@ -104,43 +99,24 @@ class Repositioning:
         ]
         for placed, _, limbs in shared:
             placed.set_relative(rotations, limbs.rotations)
-        patterns, which = np.unique(effectors.in_contact, axis=0, return_inverse=True)
-        for k in range(len(patterns)):
-            rows = np.flatnonzero(which.ravel() == k)
-            start = Pose(rotations[rows], positions[rows])
-            problem = pack(
-                self.joint_model,
-                self.model.skeleton,
-                start,
-                self._goals(effectors.at(rows), patterns[k]),
-                self.movers,
-                free_root=self.root is not None,
-            )
-            variables = JointVariables(problem, SETTINGS)
-            batch = variables.start()
-            descend_from_start(variables, batch, SETTINGS)
-            rotations[rows], positions[rows] = batch.rotations, batch.positions
+        names = skeleton.names
+        goals: list[Goal] = [
+            Reach(names[joint], effectors.positions[:, k])
+            for k, joint in enumerate(effectors.points)
+        ]
+        if effectors.head is not None:
+            head = names[effectors.head]
+            goals.append(Orient(head, effectors.head_rotations, weight=HEAD_WEIGHT))
+        start, free_root = Pose(rotations, positions), self.root is not None
+        problem = pack(self.joint_model, skeleton, start, goals, self.movers, free_root=free_root)
+        variables = JointVariables(problem, SETTINGS)
+        batch = variables.start()
+        descend_from_start(variables, batch, SETTINGS)
+        rotations, positions = batch.rotations, batch.positions
         for placed, limb, limbs in shared:
             given, moved = placed.relative(pose.rotations), placed.relative(rotations)
             placed.set_relative(rotations, limb.restore_twist(given, limbs, moved))
         return self.model.project(Pose(quat.normalize(rotations), positions))
-
-    def _goals(self, effectors: Effectors, in_contact: Mask) -> list[Goal]:
-        """Return the goals of frames in which the same points are in contact."""
-        names = self.model.skeleton.names
-        goals: list[Goal] = [
-            Reach(
-                names[joint],
-                effectors.positions[:, k],
-                weight=1.0 if in_contact[k] else FREE_FOOT_WEIGHT,
-            )
-            for k, joint in enumerate(effectors.points)
-        ]
-        if effectors.head is not None:
-            goals.append(
-                Orient(names[effectors.head], effectors.head_rotations, weight=HEAD_WEIGHT)
-            )
-        return goals
 
 
 def blend_long_steps(
@@ -154,8 +130,16 @@ def blend_long_steps(
     bounds = np.maximum(joint_step_bounds(model, clip, max_speed), measured_steps(model, legal))
     reach = np.maximum(2.0 * _position_steps(clip), MAX_ROOT_SPEED * height * clip.frame_time)
 
+    start, end = legal.pose, moved.pose
+
     def blend(share: Scalars) -> tuple[Clip, Mask]:
-        blended = _blend(model, legal, moved, share)
+        rotations = np.where((share == 1.0)[:, None, None], end.rotations, start.rotations)
+        positions = start.positions + share[:, None, None] * (end.positions - start.positions)
+        part = np.flatnonzero((share > 0.0) & (share < 1.0))
+        mixed = quat.slerp(start.rotations[part], end.rotations[part], share[part, None])
+        mixed_pose = Pose(quat.normalize(mixed), positions[part])
+        rotations[part] = model.project(mixed_pose).rotations
+        blended = replace(legal, pose=Pose(rotations, positions))
         long = (measured_steps(model, blended) > bounds + ROUNDING).any(axis=1)
         return blended, long | (_position_steps(blended) > reach + ROUNDING).any(axis=1)
 
@@ -178,17 +162,3 @@ def _average(values: Vectors, width: int) -> Vectors:
 def _position_steps(clip: Clip) -> Scalars:
     """Return the lengths (frames − 1, J) of the steps of positions relative to parents."""
     return np.asarray(np.linalg.norm(np.diff(clip.pose.positions, axis=0), axis=-1))
-
-
-def _blend(model: LimitModel, one: Clip, other: Clip, share: Scalars) -> Clip:
-    """Return legal poses between two clips: the first at shares of 0, the second at 1."""
-    full = (share == 1.0)[:, None, None]
-    rotations = np.where(full, other.pose.rotations, one.pose.rotations)
-    positions = np.where(full, other.pose.positions, one.pose.positions)
-    between = np.flatnonzero((share > 0.0) & (share < 1.0))
-    part = share[between, None]
-    start, end = one.pose.rotations[between], other.pose.rotations[between]
-    positions[between] += part[..., None] * (other.pose.positions - one.pose.positions)[between]
-    mixed = Pose(quat.normalize(quat.slerp(start, end, part)), positions[between])
-    rotations[between] = model.project(mixed).rotations
-    return replace(one, pose=Pose(rotations, positions))
