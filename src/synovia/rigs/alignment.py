@@ -165,6 +165,5 @@ class Alignment:
 
     def to_canonical(self, role: str, rotations: Quats) -> Quats:
         """Return canonical rotations (..., 4) from rotations of a bone against its anchor."""
-        _, anchor_frame = self.anchors[role]
-        above = quat.inverse(anchor_frame)
+        above = quat.inverse(self.anchors[role][1])
         return quat.normalize(quat.mul(quat.mul(above, rotations), self.frames[role]))

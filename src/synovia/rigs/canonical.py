@@ -187,16 +187,19 @@ def canonical_skeleton() -> Skeleton:
 
 def mixamo_skeleton() -> Skeleton:
     """Return a skeleton with Mixamo's names, in a T-pose, with canonical proportions."""
-    names = {}
-    for role in ROLES:
-        side, bone = split_role(role)
-        names[role] = f"mixamorig:{side.capitalize()}{MIXAMO[bone]}"
-    return _canonical_skeleton_named(names)
+    names = []
+    for side, bone in map(split_role, ROLES):
+        names.append(f"mixamorig:{side.capitalize()}{MIXAMO[bone]}")
+    return replace(vrm_skeleton(), names=tuple(names))
 
 
 def vrm_skeleton() -> Skeleton:
     """Return a skeleton with VRM's names, in a T-pose, with canonical proportions."""
-    return _canonical_skeleton_named({role: role for role in ROLES})
+    heights = {role: (0.0, height, 0.0) for role, height in TORSO_HEIGHTS.items()}
+    positions = np.array([heights[r] if r in heights else position_of(r) for r in ROLES])
+    parents = [-1 if (above := PARENTS[role]) is None else ROLES.index(above) for role in ROLES]
+    offsets = np.concatenate([positions[:1], positions[1:] - positions[parents[1:]]])
+    return Skeleton(ROLES, np.array(parents), offsets, up="y")
 
 
 def mujoco_cmu_skeleton() -> Skeleton:
@@ -205,15 +208,6 @@ def mujoco_cmu_skeleton() -> Skeleton:
     parents = [-1 if above is None else names.index(above) for above, _ in MUJOCO_CMU.values()]
     offsets = np.array([offset for _, offset in MUJOCO_CMU.values()])
     return Skeleton(names, np.array(parents), offsets, up="y", unit=1.0)
-
-
-def _canonical_skeleton_named(names: dict[str, str]) -> Skeleton:
-    """Return a skeleton of all roles in the canonical human's T-pose; `names` are by role."""
-    heights = {role: (0.0, height, 0.0) for role, height in TORSO_HEIGHTS.items()}
-    positions = np.array([heights[r] if r in heights else position_of(r) for r in ROLES])
-    parents = [-1 if (above := PARENTS[role]) is None else ROLES.index(above) for role in ROLES]
-    offsets = np.concatenate([positions[:1], positions[1:] - positions[parents[1:]]])
-    return Skeleton(tuple(names[role] for role in ROLES), np.array(parents), offsets, up="y")
 
 
 def position_of(role: str) -> Vectors:
@@ -233,13 +227,14 @@ def limits_on_rig(limits: Mapping[str, Limit], alignment: Alignment) -> dict[str
     Roles that the rig lacks, or whose frames have too little confidence, are left out.
     """
     roles, frames = alignment.rig.roles, alignment.frames
-    converted = {}
-    for role in alignment.trusted:
-        if role in limits:
-            _, anchor_frame = alignment.anchors[role]
-            limit = limits[role].in_frames(anchor_frame, frames[role])
-            converted[roles[role]] = replace(limit, relative_to=_ancestor(alignment, role))
-    return converted
+    return {
+        roles[role]: replace(
+            limits[role].in_frames(alignment.anchors[role][1], frames[role]),
+            relative_to=_ancestor(alignment, role),
+        )
+        for role in alignment.trusted
+        if role in limits
+    }
 
 
 def limits_from_rig(limits: Mapping[str, Limit], alignment: Alignment) -> dict[str, Limit]:
@@ -252,8 +247,8 @@ def limits_from_rig(limits: Mapping[str, Limit], alignment: Alignment) -> dict[s
     for role in alignment.trusted:
         limit = limits.get(roles[role])
         if limit is not None and limit.relative_to == _ancestor(alignment, role):
-            _, anchor_frame = alignment.anchors[role]
-            canonical = limit.in_frames(quat.inverse(anchor_frame), quat.inverse(frames[role]))
+            ends = alignment.anchors[role][1], frames[role]
+            canonical = limit.in_frames(*(quat.inverse(frame) for frame in ends))
             converted[role] = replace(canonical, relative_to=None)
     return converted
 
@@ -269,12 +264,11 @@ def dependents_on_rig(
     converted = {}
     for role, dependent in dependents.items():
         driver = dependent.driver
-        has_driver = driver in trusted and (roles[driver] in limits or _is_plain(alignment, driver))
-        if has_driver and role in trusted and roles[role] in limits:
+        if driver not in trusted or role not in trusted or roles[role] not in limits:
+            continue
+        if roles[driver] in limits or _ancestor(alignment, driver) is None:
             moved = dependent.in_frames(alignment.anchors[driver][1], frames[driver])
-            converted[roles[role]] = replace(
-                moved, limit=limits[roles[role]], driver=roles[dependent.driver]
-            )
+            converted[roles[role]] = replace(moved, limit=limits[roles[role]], driver=roles[driver])
     return converted
 
 
@@ -292,16 +286,11 @@ def dependents_from_rig(
         role, driver = role_of.get(joint), role_of.get(dependent.driver)
         if role is None or driver is None or role not in limits or driver not in trusted:
             continue
-        if driver in limits or _is_plain(alignment, driver):
+        if driver in limits or _ancestor(alignment, driver) is None:
             ends = alignment.anchors[driver][1], frames[driver]
             moved = dependent.in_frames(*(quat.inverse(frame) for frame in ends))
             converted[role] = replace(moved, limit=limits[role], driver=driver)
     return converted
-
-
-def _is_plain(alignment: Alignment, role: str) -> bool:
-    """Return True if a role is measured from the parent of its joint."""
-    return _ancestor(alignment, role) is None
 
 
 def _ancestor(alignment: Alignment, role: str) -> str | None:

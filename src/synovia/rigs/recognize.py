@@ -482,12 +482,8 @@ class _Search:
                 ]
                 # Along one path, and the last of several joints with the same numbers.
                 path = [joint for joint in joints if joint in self.paths[joints[-1]]]
-                numbers = [self.words[joint].numbers for joint in path]
-                chain = [
-                    joint
-                    for k, joint in enumerate(path)
-                    if not numbers[k] or numbers[k] not in numbers[k + 1 :]
-                ]
+                by_number = {self.words[joint].numbers or (joint,): joint for joint in path}
+                chain = sorted(by_number.values(), key=path.index)
                 if finger != "Thumb" and len(chain) >= _METACARPAL_JOINTS:
                     chain = chain[1:]
                 for bone, joint in zip(bones, chain, strict=False):
@@ -525,20 +521,14 @@ class _Search:
         for side in SIDES:
             foot, toes = f"{side}Foot", rest.vector(f"{side}Foot", f"{side}Toes")
             ends = self.skeleton.end_offsets[self.skeleton.end_parents == self.roles.get(foot, -1)]
-            if toes is not None:
-                feet[side] = toes
-            elif len(ends):
-                feet[side] = ends.mean(axis=0)
+            if toes is not None or len(ends):
+                feet[side] = ends.mean(axis=0) if toes is None else toes
         return feet
 
     def _note_joints_between(self, upper: str, lower: str) -> None:
         """Note unnamed joints between two bones, and lower the confidence in the lower one."""
-        if upper not in self.roles or lower not in self.roles:
-            return
-        path = self.paths[self.starts[lower]][1:]
-        if self.roles[upper] not in path:
-            return
-        between = path[: path.index(self.roles[upper])]
+        path = self.paths[self.starts[lower]][1:] if lower in self.roles else []
+        between = path[: path.index(self.roles[upper])] if self.roles.get(upper) in path else []
         if between:
             self._scale_confidence([lower], _BY_POSITION)
             self.notes.append(

@@ -45,7 +45,6 @@ class _Guess:
         self.skeleton, self.roles = skeleton, dict(roles)
         self.taken = set(self.roles.values())
         self.positions, _ = forward(skeleton, skeleton.rest_pose())
-        self.size = float(np.linalg.norm(np.ptp(self.positions, axis=0))) or 1.0
         self.lengths = np.linalg.norm(skeleton.offsets, axis=1)
         paths = [skeleton.path_to_root(joint) for joint in range(len(skeleton))]
         self.depths = np.array([len(path) for path in paths])
@@ -84,19 +83,16 @@ class _Guess:
         if named is not None:
             return self.skeleton.index(named)
         distances = np.linalg.norm(self.positions - self.positions[0], axis=1)
-        differences = np.abs(distances - distances[joint]) + np.abs(
-            self.lengths - self.lengths[joint]
+        difference = abs(distances - distances[joint]) + abs(self.lengths - self.lengths[joint])
+        size = float(np.linalg.norm(np.ptp(self.positions, axis=0))) or 1.0
+        is_similar = (
+            (self.descendants == self.descendants[joint])
+            & (self.depths == self.depths[joint])
+            & (difference <= _MAX_DIFFERENCE * size)
         )
-        similar = [
-            other
-            for other in range(len(names))
-            if other != joint
-            and other not in self.taken
-            and self.descendants[other] == self.descendants[joint]
-            and self.depths[other] == self.depths[joint]
-            and differences[other] <= _MAX_DIFFERENCE * self.size
-        ]
-        return min(similar, key=lambda other: differences[other], default=None)
+        is_similar[[joint, *self.taken]] = False
+        similar = np.flatnonzero(is_similar).tolist()
+        return min(similar, key=lambda other: difference[other], default=None)
 
     def find_torso(self) -> None:
         """Assign hips and chest, where limbs of both sides meet, and the head above them."""
@@ -110,12 +106,8 @@ class _Guess:
             for side in SIDES
             for joint in self.skeleton.path_to_root(self.roles[f"{side}UpperArm"])
         }
-        above = [
-            child
-            for child in self.skeleton.children(chest)
-            if child not in arms and child not in self.taken
-        ]
-        top = max(above, key=lambda child: self.descendants[child], default=None)
+        above = set(self.skeleton.children(chest)) - arms - self.taken
+        top = max(sorted(above), key=lambda child: self.descendants[child], default=None)
         while top is not None and (next_joint := self._main_child(top)) is not None:
             top = next_joint
         self.assign("head", top)
