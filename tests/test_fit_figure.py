@@ -345,7 +345,7 @@ def test_chosen_frames_differ_whatever_the_place():
         ("frame,marker,x,y\n", "expected the columns frame,marker,x,y,z"),
         ("frame,marker,x,y,z\n", "expected rows of markers, got none"),
         ("frame,marker,x,y,z\n1.5,LASI,0,0,0\n", ":2: expected the number of a frame, got '1.5'"),
-        ("frame,marker,x,y,z\n1,LASI,0,0,q\n", ":2: expected a number, got 'q'"),
+        ("frame,marker,x,y,z\n1,LASI,0,0,q\n", ":2: expected a finite number, got 'q'"),
         ("frame,marker,x,y,z\n1,LASI,0,0,inf\n", ":2: expected a finite number"),
         ("frame,marker,x,y,z\n1,LASI,0,0,0\n1,LASI,0,0,0\n", ":3: marker LASI is twice in frame 1"),
     ],

@@ -9,7 +9,7 @@ most get less weight.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Self
@@ -239,14 +239,10 @@ class BundleProblem:
             self._figures[key] = change_figure(self.figure, changes)
         return self._figures[key]
 
-    def values(self, frames: Floats) -> Floats:
-        """Return the controls (..., C) of frames (..., C + 6)."""
-        low, _, high = self.figure.ranges
-        return low + np.clip(frames[..., :-ROOT], 0.0, 1.0) * (high - low)
-
     def pose(self, figure: Figure, frames: Floats) -> Pose:
         """Return the poses (...) of a figure in frames (..., C + 6), with their roots."""
-        pose = figure.pose(self.values(frames))
+        low, _, high = self.figure.ranges
+        pose = figure.pose(low + np.clip(frames[..., :-ROOT], 0.0, 1.0) * (high - low))
         rotations, positions = pose.rotations.copy(), pose.positions.copy()
         rotations[..., self.root, :] = quat.exp(frames[..., -ROOT:-3])
         positions[..., self.root, :] = frames[..., -3:]
@@ -318,14 +314,6 @@ class BundleProblem:
             least_gain=LEAST_GAIN,
         )
 
-    def frame_rates(self, estimate: Estimate) -> Floats:
-        """Return rates (C + 6, F, R + C) of the residuals along the variables of each frame."""
-        steps = np.where(estimate.frames < 0.5, STEP, -STEP)  # away from the nearer bound
-        function = partial(self.residuals, shared=estimate.shared)
-        return difference_quotients(
-            function, estimate.frames, steps, np.arange(len(estimate.frames))
-        )
-
     def shared_rates(self, estimate: Estimate) -> Floats:
         """Return rates (S, F, R + C) of the residuals along the shared variables."""
         rows, shared = np.arange(len(estimate.frames)), estimate.shared
@@ -380,7 +368,14 @@ def start_estimate(problem: BundleProblem) -> Estimate:
     """
     figure, observed = problem.figure, problem.observed
     low, _, high = figure.ranges
-    table = np.stack([figure.values(_both_sides(pose, figure.controls)) for pose in START_POSES])
+    table = np.stack(
+        [
+            figure.values(
+                {name: pose[key] for key in pose for name in figure.controls if name.endswith(key)}
+            )
+            for pose in START_POSES
+        ]
+    )
     positions, rotations = forward(figure.skeleton, figure.pose(table))
     joints = [figure.skeleton.index(name) for name in observed.point_segments]
     points = positions[:, joints] + quat.rotate(rotations[:, joints], observed.positions)
@@ -409,11 +404,6 @@ def _best_descents(
     squares = minima.squares.reshape(len(starts), -1)
     best, frame = squares.argmin(axis=0), np.arange(len(rows))
     return minima.points.reshape(starts.shape)[best, frame], squares[best, frame]
-
-
-def _both_sides(pose: Mapping[str, float], names: Mapping[str, object]) -> dict[str, float]:
-    """Return the values of a pose for all controls whose names end with its keys."""
-    return {name: value for key, value in pose.items() for name in names if name.endswith(key)}
 
 
 def solve_frames(problem: BundleProblem, estimate: Estimate, steps: int = FRAME_STEPS) -> Estimate:
@@ -535,13 +525,17 @@ class BundleSystem:
     def of(cls, problem: BundleProblem, estimate: Estimate, weights: Scalars) -> Self:
         """Return the equations at an estimate, with weights (F,) of the frames."""
         residuals = problem.all_residuals(estimate)
-        frame_rates, shared_rates = problem.frame_rates(estimate), problem.shared_rates(estimate)
+        steps = np.where(estimate.frames < 0.5, STEP, -STEP)  # away from the nearer bound
+        function = partial(problem.residuals, shared=estimate.shared)
+        rows = np.arange(len(estimate.frames))
+        frame_rates = difference_quotients(function, estimate.frames, steps, rows)
+        shared_rates = problem.shared_rates(estimate)
         gradient = np.einsum("nfr,fr->fn", frame_rates, residuals)
         held = held_at_bounds(estimate.frames, -gradient, *problem.bounds)
         frame_squares, descent = normal_equations(frame_rates, residuals, held)
         cross = np.einsum("nfr,sfr->fns", frame_rates, shared_rates, optimize=True)
         root_weights = np.sqrt(weights)[:, None]
-        rows = (root_weights * shared_rates).reshape(len(shared_rates), -1)
+        weighted = (root_weights * shared_rates).reshape(len(shared_rates), -1)
         fixed = problem.precision == 0.0
         prior = problem.precision**2
         block_weights = weights[:, None, None]
@@ -550,8 +544,9 @@ class BundleSystem:
             block_weights[..., 0] * descent,
             held,
             block_weights * np.where(held[..., None], 0.0, cross),
-            rows @ rows.T + np.diag(np.where(fixed, 1.0, prior)),
-            -rows @ (root_weights * residuals).ravel() - prior * (estimate.shared - problem.start),
+            weighted @ weighted.T + np.diag(np.where(fixed, 1.0, prior)),
+            -weighted @ (root_weights * residuals).ravel()
+            - prior * (estimate.shared - problem.start),
             fixed,
         )
 

@@ -229,30 +229,25 @@ def residuals_by_segment(problem: BundleProblem, estimate: Estimate) -> dict[str
     """Return the residuals of points and rotations by segment."""
     residuals, observed = problem.all_residuals(estimate), problem.observed
     first = 3 * len(observed.point_segments)
-    second = first + 3 * len(observed.rotation_segments)
-    shifts, angles = (
-        noise * np.linalg.norm(part.reshape(len(residuals), -1, 3), axis=-1)
-        for noise, part in (
-            (POINT_NOISE, residuals[:, :first]),
-            (ROTATION_NOISE, residuals[:, first:second]),
-        )
+    last = first + 3 * len(observed.rotation_segments)
+    parts = (
+        (residuals[:, :first], POINT_NOISE, observed.points, observed.point_segments),
+        (residuals[:, first:last], ROTATION_NOISE, observed.rotations, observed.rotation_segments),
     )
-    shifts[np.isnan(observed.points).any(axis=-1)] = np.nan
-    angles[np.isnan(observed.rotations).any(axis=-1)] = np.nan
-    by_segment = {}
-    for name in problem.figure.skeleton.names:
-        points = [k for k, segment in enumerate(observed.point_segments) if segment == name]
-        rotations = [k for k, segment in enumerate(observed.rotation_segments) if segment == name]
-        if points or rotations:
-            by_segment[name] = Residual(
-                _root_mean_square(shifts[:, points]), _root_mean_square(angles[:, rotations])
-            )
-    return by_segment
-
-
-def _root_mean_square(values: Floats) -> float:
-    """Return the root mean square of the finite values; NaN if there is none."""
-    return float(np.sqrt(np.nanmean(np.square(values)))) if np.isfinite(values).any() else np.nan
+    by_segment: dict[str, list[float]] = {}
+    for number, (part, noise, values, segments) in enumerate(parts):
+        errors = noise * np.linalg.norm(part.reshape(len(part), -1, 3), axis=-1)
+        errors[np.isnan(values).any(axis=-1)] = np.nan
+        for name in set(segments):
+            some = errors[:, [k for k, segment in enumerate(segments) if segment == name]]
+            if np.isfinite(some).any():
+                root_mean_square = float(np.sqrt(np.nanmean(np.square(some))))
+                by_segment.setdefault(name, [np.nan, np.nan])[number] = root_mean_square
+    return {
+        name: Residual(*by_segment[name])
+        for name in problem.figure.skeleton.names
+        if name in by_segment
+    }
 
 
 def _lengths(
@@ -280,32 +275,27 @@ def _finish(fitted: Figure, start: Figure) -> Figure:
     """
     skeleton, start_skeleton = fitted.skeleton, start.skeleton
     offsets, ends = skeleton.offsets.copy(), skeleton.end_offsets.copy()
+    index = {name: joint for joint, name in enumerate(skeleton.names)}
+    growth = offsets - start_skeleton.offsets
+
+    lengths, start_lengths = (
+        np.linalg.norm(part.offsets, axis=-1) for part in (skeleton, start_skeleton)
+    )
 
     def ratio(name: str) -> float:
-        joint = skeleton.index(name)
-        return float(np.linalg.norm(offsets[joint]) / np.linalg.norm(start_skeleton.offsets[joint]))
+        return float(lengths[index[name]] / start_lengths[index[name]])
 
-    factors = {}
-    for side in SIDES:
-        knee, patella, fibula = (
-            skeleton.index(side + name) for name in ("LowerLeg", "Patella", "Fibula")
-        )
-        offsets[patella] += offsets[knee] - start_skeleton.offsets[knee]
-        factors[f"{side}Fibula"] = ratio(f"{side}Foot")
-        offsets[fibula] *= factors[f"{side}Fibula"]
-        factors[f"{side}LowerArm"] = ratio(f"{side}Hand")
     cage = ratio("T6")
-    factors |= {name: cage for name in skeleton.names if name.startswith(("Rib", "Sternum"))}
+    factors = {name: cage for name in index if name.startswith(("Rib", "Sternum"))}
+    for side in SIDES:
+        factors[f"{side}Fibula"] = ratio(f"{side}Foot")
+        factors[f"{side}LowerArm"] = ratio(f"{side}Hand")
+        offsets[index[f"{side}Patella"]] += growth[index[f"{side}LowerLeg"]]
+    for name in (name for name in index if name.startswith("Rib") or name.endswith("Fibula")):
+        offsets[index[name]] *= factors[name]
     for k, joint in enumerate(skeleton.end_parents.tolist()):
         ends[k] *= factors.get(skeleton.names[joint], 1.0)
-    for name in (name for name in skeleton.names if name.startswith("Rib")):
-        offsets[skeleton.index(name)] *= cage
-    legs = [
-        name for side in SIDES for name in (f"{side}UpperLeg", f"{side}LowerLeg", f"{side}Foot")
-    ]
-    growth = sum(
-        offsets[skeleton.index(n)][1] - start_skeleton.offsets[skeleton.index(n)][1] for n in legs
-    )
+    legs = [side + name for side in SIDES for name in ("UpperLeg", "LowerLeg", "Foot")]
     root = int(np.flatnonzero(skeleton.parents < 0)[0])
-    offsets[root, 1] -= 0.5 * growth
+    offsets[root, 1] -= 0.5 * sum(growth[index[name], 1] for name in legs)
     return replace(fitted, skeleton=replace(skeleton, offsets=offsets, end_offsets=ends))
