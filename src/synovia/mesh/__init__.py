@@ -1,7 +1,17 @@
 """Meshes of limits as triangles, for pictures and for the page."""
 
-from .difference import SheetDifference, map_sheet, sheet_difference
-from .region import DRAFT, FINE, PRINT, boundary, coordinate_names, sheet, sheet_and_boundary
+from .region import (
+    DRAFT,
+    FINE,
+    PRINT,
+    SheetDifference,
+    boundary,
+    coordinate_names,
+    map_sheet,
+    sheet,
+    sheet_and_boundary,
+    sheet_difference,
+)
 from .triangles import Quality
 
 __all__ = [

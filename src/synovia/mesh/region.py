@@ -1,4 +1,4 @@
-"""A limit's boundary among rotations as triangles.
+"""A limit's boundary among rotations as triangles, and legal directions of two limits compared.
 
 Vertices lie on the boundary as the limit computes it; edges are halved until the triangles do too.
 """
@@ -16,11 +16,20 @@ from .. import quat
 from ..arrays import TURN, Floats, Ints, Mask, Points, Quats, Scalars, Vectors
 from ..charts import Chart, DirectionTwist, RotationVector, SwingTwist
 from ..limit import Limit
+from ..limit.node_grid import NodeGrid
 from ..shapes import Directional, Region, as_directional
 from ..shapes.mesh import ON_RIM, SHARE, Boundary, Surface, free_ends, pieces, shape_boundary
-from ..shapes.triangles import Hidden, drop_unused_points, rim_of
-from .sheet import Sheet, on_silhouette, visible_sheet
+from ..shapes.triangles import Hidden, cut_off, drop_unused_points, midpoint_on_sphere, rim_of
+from .sheet import (
+    TRIED_TWISTS,
+    Sheet,
+    legal_directions,
+    on_silhouette,
+    twist_about,
+    visible_sheet,
+)
 from .triangles import (
+    HALVINGS,
     Net,
     Quality,
     cut_net,
@@ -38,6 +47,10 @@ PRINT = Quality(float(np.radians(1.0)), 8_000)
 """Resolution of pictures on paper."""
 DRAFT = Quality(float(np.radians(1.0)), 1_000, fine=False)
 """Resolution of pictures that are replaced at once, while something is dragged."""
+COMPARED = Quality(float(np.radians(0.15)), 16_000)
+"""Resolution of differences and maps; edges are at most 16 tolerances, 2.4 degrees."""
+SAME_AXIS = 1e-6  # difference between components of equal unit vectors
+MAP_DIVISIONS = 24  # of the edges of an octahedron, 3.75 degrees each, for maps without a limit
 FINER = 3  # approximate ratio of triangles between levels 1 and 0 of `shape_boundary`
 MIN_TRIANGLES = 128  # to start from; boundaries with fewer, such as flat faces, are subdivided
 MAX_EDGE = 1.0  # radians; longer edges cross a discontinuity of the chart and are not drawn
@@ -296,20 +309,15 @@ def _(chart: RotationVector, points: Points) -> Vectors:
 @rotation_vectors.register
 def _(chart: SwingTwist, points: Points) -> Vectors:
     x, y = quat.rotate(chart.swing_frame, np.eye(3)[:2])
-    swing = points[:, :1] * x + points[:, 1:2] * y
-    half = 0.5 * np.linalg.norm(points[:, :2], axis=1, keepdims=True)
-    v = 0.5 * np.sinc(half / np.pi) * swing
-    return _twisted_vectors(np.cos(half), v, chart.in_joint(chart.axis), points[:, 2:])
+    swing = quat.exp(points[:, :1] * x + points[:, 1:2] * y)
+    twist = quat.exp(points[:, 2:] * chart.in_joint(chart.axis))
+    return quat.log_unrolled(quat.mul(swing, twist))
 
 
 @rotation_vectors.register
 def _(chart: DirectionTwist, points: Points) -> Vectors:
-    # With a the axis and d the direction, the swing is (w, a × d/2w), w² = (1 + a·d)/2.
-    directions = points[:, :3]
-    cosine = directions @ chart.axis[:, None]
-    w = np.sqrt(np.maximum(0.5 * (1.0 + cosine), 1e-18))
-    v = directions @ _cross_matrix(chart.axis) / (2.0 * w)
-    return chart.in_joint(_twisted_vectors(w, v, chart.axis, points[:, 3:]))
+    swing, twist = quat.between(chart.axis, points[:, :3]), quat.exp(points[:, 3:] * chart.axis)
+    return chart.in_joint(quat.log_unrolled(quat.mul(swing, twist)))
 
 
 def tear_length(chart: Chart) -> float:
@@ -319,21 +327,106 @@ def tear_length(chart: Chart) -> float:
     return TURN if isinstance(chart, SwingTwist | DirectionTwist) else np.pi
 
 
-def _twisted_vectors(w: Scalars, v: Vectors, axis: Vectors, twist: Scalars) -> Vectors:
-    """Return the rotation vectors (n, 3) of swings (w, v) after twists (n, 1) about the axis.
+@dataclass(frozen=True, eq=False)
+class SheetDifference:
+    """Directions of a bone under two limits, relative to the reference of the new one."""
 
-    w (n, 1) and v (n, 3) are the quaternions of the swings, v across the axis. The product is
-    written out because pictures spend much of their time here.
+    mesh: Surface
+    """Unit directions; each triangle is legal under both limits, or under one of them only."""
+    gained: Scalars
+    """(v,): share of the twists legal under either limit that only the new one allows."""
+    lost: Scalars
+    """(v,): likewise for the old one."""
+    old_rim: tuple[Vectors, Ints]
+    """Border of the old limit's directions: points (v, 3), and edges (e, 2) between them."""
+
+
+def sheet_difference(
+    old: Limit, new: Limit, bone: Vectors, quality: Quality = COMPARED
+) -> SheetDifference:
+    """Return the directions of the bone that are legal under both limits or one of them.
+
+    For limits of directions, their axis replaces `bone`. Twists are sampled every 5 degrees.
     """
-    c, s = np.cos(0.5 * twist), np.sin(0.5 * twist)
-    vector = c * v + s * (w * axis - v @ _cross_matrix(axis))
-    sine = np.sqrt(np.einsum("ij,ij->i", vector, vector))[:, None]
-    angle = 2.0 * np.arctan2(sine, w * c)
-    factor = np.divide(angle, sine, out=np.full_like(sine, 2.0), where=sine > 0.0)
-    return np.asarray(vector * factor)
+    ours = sheet(new, bone, quality)
+    axis = ours.axis
+    theirs = _sheet_about(old, axis, quality)
+    turn = quat.mul(quat.inverse(new.chart.reference), old.chart.reference)
+    directions = quat.rotate(turn, theirs.mesh.vertices)
+
+    def by_new(each: Vectors) -> Mask:
+        return legal_directions(new, each, axis, quality)
+
+    def by_old(each: Vectors) -> Mask:
+        return legal_directions(old, quat.rotate(quat.inverse(turn), each), axis, quality)
+
+    mesh = refine_directions(ours.mesh, quality)
+    known = by_old(mesh.vertices)
+    both = _part(mesh, lambda each: ~by_old(each), ~known)
+    added = _part(mesh, by_old, known)
+    gone = _part(refine_directions(Surface(directions, theirs.mesh.triangles), quality), by_new)
+    gained, lost = _twist_shares(old, new, axis, both.vertices)
+    more, less = np.ones(len(added.vertices)), np.ones(len(gone.vertices))
+    return SheetDifference(
+        join_surfaces([both, added, gone])[0],
+        gained=np.concatenate([gained, more, 0.0 * less]),
+        lost=np.concatenate([lost, 0.0 * more, less]),
+        old_rim=(directions, theirs.rim),
+    )
 
 
-def _cross_matrix(axis: Vectors) -> Floats:
-    """Return the matrix M (3, 3) with v @ M = axis × v for rows v; faster than `np.cross`."""
-    x, y, z = axis
-    return np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])
+def _sheet_about(limit: Limit, axis: Vectors, quality: Quality) -> Sheet:
+    """Return the legal directions of `axis`, even if the limit has another axis."""
+    own = sheet(limit, axis, quality)
+    if np.abs(own.axis - axis).max() < SAME_AXIS:
+        return own
+    return vector_meshes(limit, axis, quality)[0]
+
+
+def refine_directions(mesh: Surface, quality: Quality) -> Surface:
+    """Return a mesh of directions with small triangles, so that no border is missed."""
+    net = Net(mesh.vertices, mesh.triangles, mesh.vertices)
+    points, faces, _ = refine_where(
+        net,
+        midpoint_on_sphere,
+        np.asarray,
+        lambda each: np.ones(len(each.triangles), bool),
+        quality,
+    )
+    return Surface(points, faces)
+
+
+def _part(mesh: Surface, hidden: Callable[[Vectors], Mask], mask: Mask | None = None) -> Surface:
+    """Return the part of a mesh of directions that is not hidden, cut along the border.
+
+    `mask` are the hidden vertices, if known.
+    """
+    points, cut = cut_off(mesh.vertices, mesh.triangles, midpoint_on_sphere, hidden, HALVINGS, mask)
+    kept, faces = drop_unused_points(cut, len(points))
+    return Surface(points[kept], faces)
+
+
+def _twist_shares(
+    old: Limit, new: Limit, axis: Vectors, directions: Vectors
+) -> tuple[Scalars, Scalars]:
+    """Return the shares of legal twists that only the new limit has, and only the old one."""
+    swings = quat.mul(new.chart.reference, quat.between(axis, directions))
+    twisted = twist_about(swings, axis, TRIED_TWISTS[:, None])
+    was, now = old.contains(twisted), new.contains(twisted)
+    either = np.maximum((was | now).sum(axis=0), 1)
+    return (now & ~was).sum(axis=0) / either, (was & ~now).sum(axis=0) / either
+
+
+def map_sheet(limit: Limit | None, bone: Vectors) -> tuple[Surface, Vectors, Vectors]:
+    """Return a mesh over the legal directions of a bone, its rim, and the bone.
+
+    Directions are relative to the limit's reference. The rim (2e, 3) has the ends of edges in
+    pairs. For limits of directions, their axis replaces the bone (3,). Without a limit all
+    directions are legal, and there is no rim.
+    """
+    if limit is None:
+        grid = NodeGrid(3, MAP_DIVISIONS)
+        return Surface(grid.nodes, grid.simplices), np.zeros((0, 3)), bone
+    whole = sheet(limit, bone)
+    mesh = refine_directions(whole.mesh, COMPARED)
+    return mesh, whole.mesh.vertices[whole.rim.reshape(-1)], whole.axis

@@ -102,11 +102,6 @@ def visible_sheet(
     return Sheet(mesh, rim, np.concatenate([widths, at_ends.ravel()]), bone)
 
 
-def midpoint_direction(start: Vectors, end: Vectors) -> Vectors:
-    """Return the directions half way between pairs of directions."""
-    return unit_vectors(start + end)
-
-
 def _seen_edge_on(
     limit: Limit, bone: Vectors, vectors: Points, seen: Ints, edge_on: Mask, quality: Quality
 ) -> Mask:

@@ -89,10 +89,10 @@ def refine_mesh(
         # Edges are shared, so a triangle without a bent one is final.
         still = ~bent[sides].any(axis=1)
         done.append(triangles[still])
-        numbers = np.where(bent, np.cumsum(bent) - 1 + len(points), -1)
-        triangles = split_edges(triangles[~still], numbers[sides[~still]])
-        points = np.concatenate([points, middles[bent]])
-        places = np.concatenate([places, true[bent]])
+        triangles, sides = triangles[~still], sides[~still]
+        points, triangles, places = _split(
+            Net(points, triangles, places), sides, bent, middles[bent], true[bent]
+        )
         torn_at = np.concatenate([torn_at, torn(true[bent])])
         count = len(triangles) + sum(map(len, done))
     return Net(points, np.concatenate([*done, triangles]), places)
@@ -111,6 +111,19 @@ def _interior_errors(
     lengths = np.stack([np.linalg.norm(e, axis=1) for e in (b - a, c - b, a - c)], axis=1)
     longest = np.take_along_axis(sides, lengths.argmax(axis=1)[:, None], axis=1)[:, 0]
     return longest, np.einsum("ij,ij->i", off, off)
+
+
+def _split(net: Net, sides: Ints, cut: Mask, middles: Floats, places: Floats) -> Net:
+    """Return the net with the edges in the mask `cut` (e,) split at `middles`, drawn at `places`.
+
+    `sides` (t, 3) are the indices of the triangles' edges.
+    """
+    number = np.where(cut, len(net.points) + np.cumsum(cut) - 1, -1)
+    return Net(
+        np.concatenate([net.points, middles]),
+        split_edges(net.triangles, number[sides]),
+        np.concatenate([net.places, places]),
+    )
 
 
 def join_surfaces(parts: Sequence[Surface]) -> tuple[Surface, Ints]:
@@ -139,25 +152,20 @@ def refine_where(
 
     Stops after `rounds` halvings, or at the maximum number of triangles. Drafts are not refined.
     """
-    points, triangles, places = net
     for _ in range(rounds):
-        if len(triangles) > quality.max_triangles or not quality.fine:
+        if len(net.triangles) > quality.max_triangles or not quality.fine:
             break
-        edges, sides = edges_of(triangles)
+        edges, sides = edges_of(net.triangles)
         start, end = edges.T
         long = np.zeros(len(edges), dtype=bool)
-        long[sides[chosen(Net(points, triangles, places))]] = True
-        length = np.linalg.norm(places[end] - places[start], axis=1)
+        long[sides[chosen(net)]] = True
+        length = np.linalg.norm(net.places[end] - net.places[start], axis=1)
         long &= length > SEAM_EDGE * quality.tolerance
         if not long.any():
             break
-        middles = midpoint(points[start[long]], points[end[long]])
-        numbers = np.full(len(edges), -1)
-        numbers[long] = len(points) + np.arange(len(middles))
-        triangles = split_edges(triangles, numbers[sides])
-        points = np.concatenate([points, middles])
-        places = np.concatenate([places, drawn(middles)])
-    return Net(points, triangles, places)
+        middles = midpoint(net.points[start[long]], net.points[end[long]])
+        net = _split(net, sides, long, middles, drawn(middles))
+    return net
 
 
 def partly_hidden(hidden: Hidden) -> TriangleTest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import combinations, product
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -263,22 +263,13 @@ def corners_of(axes: Floats, low: Floats, high: Floats) -> Points:
     d = axes.shape[1]
     slack = 1e-9 * (1.0 + max(np.abs(low).max(), np.abs(high).max()))
     at_high = np.array(list(product([False, True], repeat=d)))
-    found = []
-    for picks in _meetings(len(axes), d):
-        picks = picks[np.abs(np.linalg.det(axes[picks])) > 1e-9]
-        offsets = np.where(at_high, high[picks][:, None], low[picks][:, None])
-        meets = np.linalg.solve(axes[picks], offsets.swapaxes(1, 2)).swapaxes(1, 2).reshape(-1, d)
-        along = meets @ axes.T
-        found.append(meets[((along >= low - slack) & (along <= high + slack)).all(axis=1)])
-    meets = np.concatenate(found)
+    picks = np.array(list(combinations(range(len(axes)), d)))
+    picks = picks[np.abs(np.linalg.det(axes[picks])) > 1e-9]
+    offsets = np.where(at_high, high[picks][:, None], low[picks][:, None])
+    meets = np.linalg.solve(axes[picks], offsets.swapaxes(1, 2)).swapaxes(1, 2).reshape(-1, d)
+    along = meets @ axes.T
+    meets = meets[((along >= low - slack) & (along <= high + slack)).all(axis=1)]
     return np.asarray(meets[_first_of_each(meets)])
-
-
-@lru_cache(maxsize=8)
-def _meetings(axes: int, d: int) -> list[Ints]:
-    """Return all choices of `d` axes, in parts that need little memory."""
-    picks = np.array(list(combinations(range(axes), d))).reshape(-1, d)
-    return np.array_split(picks, max(len(picks) // 2_500, 1))
 
 
 def _first_of_each(points: Points) -> Ints:

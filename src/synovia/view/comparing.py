@@ -17,7 +17,7 @@ from ..io import load_limits
 from ..io.limits import SUFFIX
 from ..limit import Limit, gained_and_lost
 from ..mesh import Quality, sheet_difference
-from ..mesh.difference import COMPARED
+from ..mesh.region import COMPARED
 from ..model import LimitModel
 from ..skeleton import Clip, partner
 from .dependents import HERE

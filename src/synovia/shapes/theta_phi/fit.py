@@ -130,14 +130,8 @@ def within_angle(directions: Vectors, others: Vectors, angle: float) -> Mask:
     """Return which directions are within `angle` of any of the others."""
     from scipy.spatial import cKDTree
 
-    found = np.zeros(len(directions), dtype=bool)
-    # All that are found are in a ball about the mean of the others, which takes less time to tell.
-    mean = others.mean(axis=0)
-    farthest = np.linalg.norm(others - mean, axis=1).max() + chord(angle) + 1e-9
-    near = np.flatnonzero(np.linalg.norm(directions - mean, axis=1) <= farthest)
-    away, _ = cKDTree(others).query(directions[near], distance_upper_bound=chord(angle) + 1e-9)
-    found[near] = np.isfinite(away)
-    return found
+    away, _ = cKDTree(others).query(directions, distance_upper_bound=chord(angle) + 1e-9)
+    return np.asarray(np.isfinite(away))
 
 
 def neighbours(directions: Vectors, angle: float) -> tuple[Ints, Ints]:
@@ -194,11 +188,6 @@ def _raise_ends(legal: Mask, high: Floats, places: Places, twists: Scalars) -> F
     source, high = grid.nearest_legal(legal), high.copy()
     row, column = places
     cells = grid.cells_at(row, column, legal.shape)
-    # Most samples are inside whatever their place in the cell: they need no interpolation.
-    out = twists > -grid.greatest_around(-high.ravel()[source]).ravel()[cells]
-    if not out.any():
-        return high
-    row, column, cells, twists = row[out], column[out], cells[out], twists[out]
     weight = (1.0 - np.abs(row % 1.0 - 0.5)) * (1.0 - np.abs(column % 1.0 - 0.5))
     for _ in range(ROUNDS):
         missing = twists - grid.interpolate(grid.pad(high.ravel()[source]), row, column)
@@ -229,11 +218,8 @@ def add_samples(
     """
     check_spread(spread)
     legal, shape = grid.supported_cells(counts, least), counts.shape
-    bounds, places = (
-        np.stack(grid.fill_from_nearest(legal, low, high)),
-        grid.places_of(vectors, shape),
-    )
-    middle = grid.interpolate(grid.pad(bounds.mean(axis=0)), *places)
+    bounds, places = grid.fill_from_nearest(legal, low, high), grid.places_of(vectors, shape)
+    middle = grid.interpolate(grid.pad(0.5 * (bounds[0] + bounds[1])), *places)
     twists = middle + np.remainder(twists - middle + np.pi, TURN) - np.pi
     cells = grid.cells_at(*places, shape)
     more, least_seen, most_seen = collect(cells, twists, shape)
@@ -245,10 +231,7 @@ def add_samples(
     # Where a cell becomes legal, its own range takes the place of the nearest one's, for itself
     # and for the cells that it is nearest to: it must hold what they held.
     now = grid.supported_cells(counts, least)
-    source, held = (
-        grid.nearest_legal(now).ravel(),
-        grid.touching(legal).ravel(),
-    )
+    source, held = grid.nearest_legal(now).ravel(), grid.touching(legal).ravel()
     low, high = low.ravel(), high.ravel()
     np.minimum.at(low, source[held], bounds[0].ravel()[held])
     np.maximum.at(high, source[held], bounds[1].ravel()[held])

@@ -73,20 +73,6 @@ def areas(shape: tuple[int, int]) -> Floats:
     return np.repeat(band[:, None], shape[1], axis=1)
 
 
-@lru_cache(maxsize=GRIDS)
-def radii(shape: tuple[int, int]) -> Scalars:
-    """Return for each row how far the corners of its cells are from their centres, in radians.
-
-    No point of the cell is farther: along each parallel the ends are the farthest, and along a
-    meridian at the side the distance has one least point and none that is greatest but the ends.
-    """
-    phi, _ = edges(shape)
-    middle = 0.5 * (phi[1:] + phi[:-1])
-    corners = vectors_at(np.array(np.pi / shape[1]), np.stack([phi[1:], phi[:-1]]))
-    chords = np.linalg.norm(corners - vectors_at(np.zeros(1), middle), axis=-1).max(axis=0)
-    return np.asarray(2.0 * np.arcsin(np.minimum(0.5 * chords, 1.0)))
-
-
 def nearest_legal(legal: Mask) -> Ints:
     """Return for each cell (rows, columns) the number of the legal cell whose centre is nearest."""
     number = np.arange(legal.size)
@@ -158,17 +144,6 @@ def touching(cells: Mask) -> Mask:
     tall[:-1] |= wide[1:]
     for row in (0, -1):
         tall[row] |= bool(cells[row].any())
-    return tall
-
-
-def greatest_around(values: Floats) -> Floats:
-    """Return the greatest that values (rows, columns) between the centres may be in each cell."""
-    wide = np.maximum(values, np.maximum(np.roll(values, 1, axis=1), np.roll(values, -1, axis=1)))
-    tall = wide.copy()
-    tall[1:] = np.maximum(tall[1:], wide[:-1])
-    tall[:-1] = np.maximum(tall[:-1], wide[1:])
-    for row in (0, -1):  # at the pole stands the mean of the whole row
-        tall[row] = np.maximum(tall[row], values[row].max())
     return tall
 
 

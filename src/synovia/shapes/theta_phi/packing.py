@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -147,13 +146,12 @@ def pack_lists(
     return np.concatenate([[TABLE], header, twists, around, lists.walls.ravel(), nodes, entries])
 
 
-@lru_cache(maxsize=16)
 def _entries(lists: WallLists, walls_at: int, deep: float) -> tuple[Floats, Floats]:
     """Return the code of each node, and the entries of walls that the codes refer to.
 
     A code is the offset of the node's entry, negative if illegal. Legal nodes that are at least
     `deep` inside, in radians, have the lower bound of their depth instead. An entry is a number of
-    walls and their offsets; consecutive nodes with the same walls share one. Cached, as the lists.
+    walls and their offsets; consecutive nodes with the same walls share one.
     """
     start, number = lists.start, lists.number
     count = np.diff(start)

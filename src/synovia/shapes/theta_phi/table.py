@@ -156,11 +156,6 @@ class ThetaPhi(Directional):
         return grid.supported_cells(self.counts, self.least)
 
     @property
-    def density(self) -> Floats:
-        """The evidence for each cell, per steradian: (rows, columns)."""
-        return self.counts / grid.areas(self.counts.shape)
-
-    @property
     def share(self) -> float:
         """The share of the sphere's area that the legal cells have, in [0, 1]."""
         return float(grid.areas(self.counts.shape)[self.legal].sum() / (2.0 * TURN))
