@@ -9,6 +9,7 @@ import numpy as np
 from synovia import Clip, Limit, Pose, Skeleton, quat
 from synovia.limit.softening import Softening
 from synovia.model import JointLimit
+from synovia.model.clamp import clamp_paths
 
 NAMES = ("Hips", "Chest", "LeftArm", "LeftForeArm", "LeftHand")
 
@@ -40,7 +41,7 @@ def clamp_path(
     limit: Limit, path: np.ndarray, bounds: np.ndarray, softening: Softening | None = None
 ) -> ClampedPath:
     """Clamp the path (frames, 4) of one joint."""
-    found = JointLimit("joint", limit).clamp_paths(path[:, None], bounds[:, None], softening)
+    found = clamp_paths(JointLimit("joint", limit), path[:, None], bounds[:, None], softening)
     masks = (np.flatnonzero(mask[:, 0]) for mask in (found.moved, found.over))
     return ClampedPath(found.rotations[:, 0], *masks)
 

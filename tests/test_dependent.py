@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cones import ring
-from oracles import BATCHES, EXHAUSTIVE, random_quats, smallest_angles
+from oracles import BATCHES, random_quats, smallest_angles
 from synovia import quat
 from synovia.arrays import TOLERANCE
 from synovia.charts import DirectionTwist, Hinges, RotationVector, SwingTwist
@@ -219,24 +219,6 @@ def test_depths_are_never_overstated(pair):
         assert (pair.distance(*moved) <= TOLERANCE + inexact).all()
 
 
-def test_first_exit_is_where_legal_ends(pair):
-    rng = np.random.default_rng(8)
-    n = 6 if EXHAUSTIVE else 3
-    start, end = pair.sample(n, rng), (random_quats(n, rng), random_quats(n, rng))
-    share = pair.first_exit(start, end)
-    for k in range(n):
-        t = np.linspace(0.0, share[k], 50)
-        way = [quat.slerp(a[k], b[k], t) for a, b in zip(start, end, strict=True)]
-        assert pair.contains(*way).all()
-        if share[k] < 1.0:
-            beyond = [
-                quat.slerp(a[k], b[k], np.array([share[k] + 1e-4]))
-                for a, b in zip(start, end, strict=True)
-            ]
-            assert not pair.contains(*beyond).all()
-    assert np.array_equal(pair.first_exit(end, end) == 0.0, ~pair.contains(*end))
-
-
 def test_samples_are_legal_and_volume_is_their_share(pair):
     assert pair.contains(*pair.sample(50, np.random.default_rng(9))).all()
     share = pair.share_of_product(2000)
@@ -293,7 +275,6 @@ def test_pairs_keep_the_shape_of_a_batch(batch):
     ones = np.broadcast_to(quat.exp(np.array([0.9, 0.9, 0.9])), (*batch, 4))
     assert pair.distance(ones, ones).shape == batch
     assert pair.project(ones, ones)[1].shape == (*batch, 4)
-    assert pair.first_exit((ones, ones), (ones, ones)).shape == batch
 
 
 def test_single_precision_stays():

@@ -138,16 +138,19 @@ def test_a_report_says_which_joint_holds_another():
     assert all(row.held_by is None for row in alone.joints)
 
 
-def test_first_exit_is_that_of_the_pair():
+def test_first_exit_is_where_legal_ends():
     model = leg_model()
-    start = model.sample(2, np.random.default_rng(4))
-    turns = quat.exp(
-        np.array([[0.0, 0.0, 0.0], [-0.2, 0.0, 0.0], [0.3, 0.0, 0.0], [0.1, 0.0, 0.0]])
-    )
-    end = start.with_rotations(quat.mul(start.rotations, turns))
-    pair = model.pair("Leg")
-    ends = [(each.rotations[:, 1], each.rotations[:, 2]) for each in (start, end)]
-    assert (model.first_exit(start, end) <= pair.first_exit(*ends)).all()
+    start, end = model.sample(20, np.random.default_rng(4)), random_pose((20,), 5, spread=0.2)
+    share = model.first_exit(start, end)
+
+    def pose(shares):
+        return start.with_rotations(quat.slerp(start.rotations, end.rotations, shares[:, None]))
+
+    inside = share < 1.0
+    assert 0 < inside.sum() < len(inside)
+    for part in np.linspace(0.0, 1.0, 50):
+        assert model.contains(pose(part * share)).all()
+    assert not model.contains(pose(np.minimum(share + 1e-4, 1.0)))[inside].any()
     assert (model.first_exit(start, start) == 1.0).all()
 
 

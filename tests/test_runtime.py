@@ -46,7 +46,7 @@ from synovia.kernels.vector import Quat
 from synovia.limit import DependentMargin, DependentRange
 from synovia.limit.softening import Beyond
 from synovia.model import couple, first_exit
-from synovia.model.clamp import EDGE, MIN_STEP
+from synovia.model.constraint import EDGE, MIN_STEP
 from synovia.native.build import zig_compiler
 from synovia.native.entries import header_text
 from synovia.shapes import KDop, Union

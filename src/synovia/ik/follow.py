@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from .. import quat
 from ..arrays import TOLERANCE, Ints, Mask, Quats, Vectors
 from ..model import LimitModel
-from ..model.group_paths import step_towards
 from ..skeleton import Clip, Pose, Skeleton
 from .goals import (
     Aim,
@@ -108,7 +107,7 @@ def _limit_rotations(
         joints = [model.skeleton.index(name) for name in group.joints]
         if angles[joints].max() > bound:
             bounds = np.full(len(joints), max_rotation)
-            end[joints] = step_towards(group, start[joints], end[joints], bounds)
+            end[joints] = group.step_towards(start[joints], end[joints], bounds)
     angles, share = quat.angle_between(start, end), np.ones(len(start))
     for _ in range(MAX_SHRINKS):
         share *= np.minimum(1.0, max_rotation / np.maximum(angles, max_rotation))

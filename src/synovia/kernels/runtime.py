@@ -54,8 +54,8 @@ from .vector import (
 )
 
 TOLERANCE = 1e-9  # radians outside that count as inside; `arrays.tolerance` of float64
-FINEST = 3e-5  # radians, the shortest step of `exits`; `model.clamp.MIN_STEP`
-EDGE = 0.5e-9  # radians outside that count as legal in `exits`; `model.clamp.EDGE`
+FINEST = 3e-5  # radians, the shortest step of `exits`; `model.constraint.MIN_STEP`
+EDGE = 0.5e-9  # radians outside that count as legal in `exits`; `model.constraint.EDGE`
 ROUNDS = 8  # of `look_at` over all joints; after the first, for what limits have not allowed
 MET = 2e-4 / TURN_SHARE  # radians that may remain; `ik.problem.GOAL_TOLERANCE`
 SHORT_BONE = 0.2  # share of the bone below: a joint with a shorter own bone is passed over

@@ -15,13 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import kernels, quat
-from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, tolerance, unit_quats
+from ..arrays import Floats, Mask, Quats, Scalars, tolerance, unit_quats
 from .dependent import DependentLimit
 from .limit import Limit
 
-EDGE = 0.5 * TOLERANCE  # radians outside that count as legal in `first_exit`
-MIN_STEP = 5e-4  # radians; the shortest step of `first_exit`
-LAST_HALVINGS = 45  # bisections of its last step, down to rounding
 MAX_DRAWS = 60  # pairs drawn for each one requested, before a sample is given up
 VOLUME_DRAWS = 20_000
 
@@ -193,74 +190,16 @@ class PairLimit:
         )
         return one, other
 
-    def first_exit(self, previous: tuple[Quats, Quats], proposed: tuple[Quats, Quats]) -> Scalars:
-        """Return the largest t in [0, 1] up to which both joints' shortest rotations are legal.
-
-        Pairs are the driver's rotations and the joint's. Steps are half of what is proved legal,
-        and at least `MIN_STEP`: narrower gaps may be passed.
-        """
-        start = [each.reshape(-1, 4).astype(np.float64) for each in self._checked(*previous)]
-        shape = self._checked(*previous)[0].shape[:-1]
-        end = [each.reshape(-1, 4).astype(np.float64) for each in self._checked(*proposed)]
-        angles = [quat.angle_between(*each) for each in zip(start, end, strict=True)]
-        last, here = np.full(len(start[0]), -1.0), np.zeros(len(start[0]))
-        going = np.arange(len(here))
-
-        def between(rows: Ints, share: Scalars) -> list[Quats]:
-            return [quat.slerp(a[rows], b[rows], share) for a, b in zip(start, end, strict=True)]
-
-        while len(going):
-            turned = between(going, here[going])
-            legal, step = self._safe_share(*turned, *(angle[going] for angle in angles))
-            last[going[legal]] = here[going[legal]]
-            on = legal & (here[going] < 1.0)
-            going, step = going[on], step[on]
-            here[going] = np.minimum(here[going] + step, 1.0)
-        rows = np.arange(len(here))
-        for _ in range(LAST_HALVINGS):
-            middle = 0.5 * (last + here)
-            legal = self._depth(*between(rows, np.maximum(middle, 0.0))) <= EDGE
-            last, here = np.where(legal, middle, last), np.where(legal, here, middle)
-        return np.asarray(np.maximum(last, 0.0)).reshape(shape)
-
-    def _depth(self, driver: Quats, rotations: Quats) -> Scalars:
-        """Return `pair_depths` (n,) of pairs (n, 4)."""
-        return pair_depths(
-            self.driver, driver, [(self.dependent, self.dependent.measure(rotations))]
-        )
-
-    def _safe_share(
-        self, driver: Quats, rotations: Quats, driver_angle: Scalars, angle: Scalars
-    ) -> tuple[Mask, Scalars]:
-        """Return a mask of legal pairs (n, 4), and the share of the remaining path that is safe.
-
-        The whole rotations are by `driver_angle` and `angle` radians. While the driver rotates, the
-        ends of the joint's range move by at most the steepness.
-        """
-        chart, depth = self.dependent.limit.chart, self.dependent.distance(rotations, driver)
-        speed = angle * chart.stretch(chart.points(rotations))
-        speed += self.dependent.steepness * driver_angle
-        legal, safe = depth <= EDGE, -depth / np.maximum(speed, 1e-300)
-        if self.driver is not None:
-            own, depth = self.driver.chart, self.driver.distance(driver)
-            speed = driver_angle * own.stretch(own.points(driver))
-            legal = legal & (depth <= EDGE)
-            safe = np.minimum(safe, -depth / np.maximum(speed, 1e-300))
-        least = MIN_STEP / np.maximum(np.maximum(driver_angle, angle), 1e-300)
-        return legal, np.maximum(0.5 * safe, least)
-
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Quats, Quats]:
         """Return `n` legal pairs, uniformly distributed."""
         driver, (rotations,) = sample_together(self.driver, [self.dependent], n, rng)
         return driver, rotations
 
-    def _draw(self, n: int, rng: np.random.Generator) -> tuple[Quats, Quats]:
-        driver, (rotations,) = _draw(self.driver, [self.dependent], n, rng)
-        return driver, rotations
-
     def share_of_product(self, samples: int = VOLUME_DRAWS, seed: int = 0) -> float:
         """Return the share of legal pairs among pairs of rotations that are each legal alone."""
-        return float(self.contains(*self._draw(samples, np.random.default_rng(seed))).mean())
+        rng = np.random.default_rng(seed)
+        driver, (rotations,) = _draw(self.driver, [self.dependent], samples, rng)
+        return float(self.contains(driver, rotations).mean())
 
     def volume(self, samples: int = VOLUME_DRAWS, seed: int = 0) -> float:
         """Return the share of all pairs of rotations that is legal, in [0, 1]; 0 without volume."""

@@ -1,24 +1,22 @@
 """Models: constraints on the joints of a skeleton, applied to poses and clips."""
 
-from .clamp import EDGE, MAX_SPEED, ClampedPaths, first_exit
-from .constraint import Constraint, JointLimit, project_path
+from .clamp import MAX_SPEED
+from .constraint import Constraint, JointLimit, first_exit, project_path
 from .control_group import ControlGroup, control_groups
 from .coupled import Coupled, couple
 from .limb import ARM_SHIFTS, LEG_SHIFTS, Limb
 from .live import LiveClamp, LivePath
 from .model import LimitModel
 from .muscle import TwoJointMuscle
-from .packed import pack_limits
+from .placed import pack_limits
 from .report import ClampReport, JointReport, Report
 from .retarget import joint_by_joint, limbs_on_rig, without_limbs
 
 __all__ = [
     "ARM_SHIFTS",
-    "EDGE",
     "LEG_SHIFTS",
     "MAX_SPEED",
     "ClampReport",
-    "ClampedPaths",
     "Constraint",
     "ControlGroup",
     "Coupled",

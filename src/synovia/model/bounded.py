@@ -14,13 +14,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import kernels
 from ..arrays import TURN, Floats, Ints, Mask, Quats, Scalars
 from .roadmap import Roadmap, angles, cheapest_columns
+
+if TYPE_CHECKING:
+    from .constraint import Constraint
 
 FAR = 1 << 40  # frames; earlier than any frame
 SLACK = 1e-10  # radians; rounding error of a step that is accepted
@@ -42,33 +45,6 @@ Ways = Callable[[Ints, Scalars], Quats]
 """Returns rotations (n, k, 4) of transitions, given their indices and shares of the way (n,)."""
 
 
-class PathRegion(Protocol):
-    """The legal rotations of k joints."""
-
-    @property
-    def path_weights(self) -> Scalars:
-        """Weights (k,) of the joints' squared angles to the input."""
-
-    @property
-    def is_fast(self) -> bool:
-        """True if projections are cheap enough for detours and refinement. Then k is 1."""
-
-    def between(self, start: Quats, end: Quats) -> Iterator[Ways]:
-        """Yield ways from `start` to `end`, (runs, k, 4), the preferred one first.
-
-        The ends are legal, and the ways nearly so.
-        """
-
-    def branch(self, inputs: Quats, start: Quats, path: Quats) -> Quats:
-        """Return legal rotations (m, k, 4) near inputs (n, k, 4), continuous from `start` (k, 4).
-
-        They end, m ≤ n, where they meet `path` (n, k, 4); m is 0 if a region does not support this.
-        """
-
-    def waypoints(self) -> Quats:
-        """Return legal samples (m, 4) for detours, if `is_fast`."""
-
-
 def step_ratios(start: Quats, end: Quats, bounds: Floats) -> Scalars:
     """Return the largest ratio (n,) of a joint's step to its bound, of steps (n, k, 4).
 
@@ -82,7 +58,8 @@ def step_ratios(start: Quats, end: Quats, bounds: Floats) -> Scalars:
 class Problem:
     """A path to stay near to, and the constraints on the result."""
 
-    region: PathRegion
+    region: Constraint
+    """The legal rotations of k joints."""
     project: Callable[[Quats], Quats]
     """Returns the nearest legal rotations to (n, k, 4)."""
     inputs: Quats

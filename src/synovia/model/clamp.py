@@ -1,4 +1,4 @@
-"""Paths in time: clamping to a constraint without jumps, and the first exit from a limit."""
+"""Paths in time, clamped to a constraint without jumps."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import kernels, quat
-from ..arrays import TOLERANCE, Floats, Mask, Quats, Scalars, unit_quats
-from ..limit import Limit
+from .. import quat
+from ..arrays import Floats, Mask, Quats, Scalars, unit_quats
 from ..limit.softening import Beyond, Softening
 from .bounded import SLACK, Problem, bound_steps
 
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
 MAX_SPEED = float(np.radians(400.0))
 """Radians a second; slower steps are never shortened."""
 GROWTH = 2.0  # factor by which a step may exceed that of the input
-EDGE = 0.5 * TOLERANCE  # radians; leaves room for rounding, so that results are members
-MIN_STEP = 3e-5  # radians; the shortest step of `first_exit`
-HALVINGS = 45  # of its last step, down to rounding errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,53 +114,3 @@ def same_sign(rotations: Quats, like: Quats) -> Quats:
     """Return the quaternions with the signs for which they are nearest to `like`."""
     opposite = np.sum(rotations * like, axis=-1, keepdims=True) < 0.0
     return np.where(opposite, -rotations, rotations)
-
-
-def first_exit(limit: Limit, previous: Quats, proposed: Quats) -> Scalars:
-    """Return the largest t in [0, 1] up to which the rotation from previous to proposed is legal.
-
-    The rotation between them is the shortest one; t is 0 where `previous` is not legal. The search
-    advances by the known depth inside the limit, at least by `MIN_STEP` radians, so it can only
-    miss gaps that are narrower than that.
-
-    Examples
-    --------
-    >>> from synovia import Box, RotationVector
-    >>> hinge = Limit(RotationVector(), Box(low=[0, 0, 0], high=[1, 0, 0], axes=np.eye(3)))
-    >>> straight, bent = [1.0, 0.0, 0.0, 0.0], [np.cos(1.0), np.sin(1.0), 0.0, 0.0]
-    >>> round(float(first_exit(hinge, straight, bent)), 6)  # 1 of 2 radians
-    0.5
-    """
-    start, end = np.broadcast_arrays(
-        unit_quats("previous", previous), unit_quats("proposed", proposed)
-    )
-    shape = start.shape[:-1]
-    start, end = start.reshape(-1, 4).astype(np.float64), end.reshape(-1, 4).astype(np.float64)
-    angle = quat.angle_between(start, end)
-    if not limit.compiled:
-        return _first_exit(limit, start, end, angle).reshape(shape)
-    reached = np.empty(len(start))
-    kernels.clamp.first_exit(
-        start.ravel(), end.ravel(), angle, limit.packed, EDGE, MIN_STEP, reached
-    )
-    return reached.reshape(shape)
-
-
-def _first_exit(limit: Limit, start: Quats, end: Quats, angle: Scalars) -> Scalars:
-    """Do as `first_exit` in NumPy, with steps of half of what the chart's stretch allows."""
-    last, here = np.full(len(start), -1.0), np.zeros(len(start))
-    going = np.arange(len(start))
-    while len(going):
-        rotations = quat.slerp(start[going], end[going], here[going])
-        points, distance = limit.nearest(rotations)
-        legal = distance <= EDGE
-        last[going[legal]] = here[going[legal]]
-        step = np.maximum(-0.5 * distance / limit.chart.stretch(points), MIN_STEP)
-        on = legal & (here[going] < 1.0)
-        going, step = going[on], step[on]
-        here[going] = np.minimum(here[going] + step / np.maximum(angle[going], 1e-300), 1.0)
-    for _ in range(HALVINGS):
-        middle = 0.5 * (last + here)
-        legal = limit.distance(quat.slerp(start, end, np.maximum(middle, 0.0))) <= EDGE
-        last, here = np.where(legal, middle, last), np.where(legal, here, middle)
-    return np.asarray(np.maximum(last, 0.0))

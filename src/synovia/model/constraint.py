@@ -9,17 +9,19 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from .. import quat
-from ..arrays import Floats, Ints, Mask, Quats, Scalars, tolerance, unit_quats
+from .. import kernels, quat
+from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, tolerance, unit_quats
 from ..limit import Limit
 from ..limit.softening import Softening
 from ..skeleton import Lineage, Skeleton, lineage, measure_from_ancestor
 from .bounded import Ways
-from .clamp import MAX_SPEED, ClampedPaths, clamp_paths, first_exit, step_bounds
+from .clamp import MAX_SPEED, clamp_paths, step_bounds
 from .report import Held
 from .roadmap import slerp
 
-EXIT_STEP = np.radians(0.25)  # of `first_exit`
+EDGE = 0.5 * TOLERANCE  # radians; leaves room for rounding, so that results are members
+MIN_STEP = 3e-5  # radians; the shortest step of `first_exit` in the kernel
+EXIT_STEP = np.radians(0.25)  # of `first_exit` without a kernel
 EXIT_HALVINGS = 34  # of the last of these steps: to 1e-13 radians
 WAYPOINTS = 1000  # samples of a limit for detours around what is not legal
 
@@ -91,23 +93,18 @@ class Constraint(ABC):
         """
         ends = (each.astype(np.float64) for each in np.broadcast_arrays(previous, proposed))
         start, end = (each.reshape(-1, *each.shape[-2:]) for each in ends)
-        exits = [self._first_exit(*pair) for pair in zip(start, end, strict=True)]
-        return np.array(exits).reshape(np.broadcast_shapes(previous.shape, proposed.shape)[:-2])
-
-    def _first_exit(self, start: Quats, end: Quats) -> float:
-        def legal(shares: Scalars) -> Mask:
-            return self.contains(quat.slerp(start, end, shares[:, None]))
-
-        steps = 1 + int(np.ceil(quat.angle_between(start, end).max() / EXIT_STEP))
-        shares = np.linspace(0.0, 1.0, steps + 1)
-        illegal = np.flatnonzero(~legal(shares))
-        if len(illegal) == 0:
-            return 1.0
-        low, high = shares[max(illegal[0] - 1, 0)], shares[illegal[0]]
+        low, high = np.ones(len(start)), np.ones(len(start))
+        for k, angle in enumerate(quat.angle_between(start, end).max(axis=-1)):
+            shares = np.linspace(0.0, 1.0, 2 + int(np.ceil(angle / EXIT_STEP)))
+            path = quat.slerp(start[k], end[k], shares[:, None])
+            illegal = np.flatnonzero(~self.contains(path))
+            if len(illegal):
+                low[k], high[k] = shares[max(illegal[0] - 1, 0)], shares[illegal[0]]
         for _ in range(EXIT_HALVINGS):
             middle = 0.5 * (low + high)
-            low, high = (middle, high) if legal(np.array([middle]))[0] else (low, middle)
-        return float(low)
+            legal = self.contains(quat.slerp(start, end, middle[:, None]))
+            low, high = np.where(legal, middle, low), np.where(legal, high, middle)
+        return low.reshape(np.broadcast_shapes(previous.shape, proposed.shape)[:-2])
 
     @abstractmethod
     def sample(self, n: int, rng: np.random.Generator, rest: Quats) -> Quats:
@@ -150,15 +147,6 @@ class Constraint(ABC):
     def waypoints(self) -> Quats:
         """Return legal samples (m, 4), for detours of a constraint that `is_fast`."""
         return np.empty((0, 4))
-
-    def clamp_paths(
-        self, rotations: Quats, bounds: Floats, softening: Softening | None = None
-    ) -> ClampedPaths:
-        """Return legal paths in time for paths (frames, k, 4); see `model.clamp.clamp_paths`.
-
-        `bounds` (frames, k) are the longest steps of each joint, in radians.
-        """
-        return clamp_paths(self, rotations, bounds, softening)
 
     @abstractmethod
     def on(self, skeleton: Skeleton, found: Mapping[str, Lineage]) -> Carried:
@@ -213,7 +201,15 @@ class JointLimit(Constraint):
         return self.limit.soften(rotations[..., 0, :], softening)[..., None, :]
 
     def first_exit(self, previous: Quats, proposed: Quats) -> Scalars:
-        return first_exit(self.limit, previous[..., 0, :], proposed[..., 0, :])
+        if not self.limit.compiled:
+            return super().first_exit(previous, proposed)
+        ends = (each.astype(np.float64) for each in np.broadcast_arrays(previous, proposed))
+        start, end = (each.reshape(-1, 4) for each in ends)
+        angles, reached = quat.angle_between(start, end), np.empty(len(start))
+        kernels.clamp.first_exit(
+            start.ravel(), end.ravel(), angles, self.limit.packed, EDGE, MIN_STEP, reached
+        )
+        return reached.reshape(np.broadcast_shapes(previous.shape, proposed.shape)[:-2])
 
     def sample(self, n: int, rng: np.random.Generator, rest: Quats) -> Quats:
         return self.limit.sample(n, rng)[:, None]
@@ -254,3 +250,22 @@ def project_path(
     rotations = unit_quats("rotations", rotations)[:, None]
     bounds = step_bounds(rotations, frame_time, max_speed)
     return clamp_paths(JointLimit("joint", limit), rotations, bounds, softening).rotations[:, 0]
+
+
+def first_exit(limit: Limit, previous: Quats, proposed: Quats) -> Scalars:
+    """Return the largest t in [0, 1] up to which the rotation from previous to proposed is legal.
+
+    The rotation between them is the shortest one; t is 0 where `previous` is not legal. The search
+    advances by the known depth inside the limit, at least by `MIN_STEP` radians, so it can only
+    miss gaps that are narrower than that; in limits without a kernel, gaps below `EXIT_STEP`.
+
+    Examples
+    --------
+    >>> from synovia import Box, RotationVector
+    >>> hinge = Limit(RotationVector(), Box(low=[0, 0, 0], high=[1, 0, 0], axes=np.eye(3)))
+    >>> straight, bent = [1.0, 0.0, 0.0, 0.0], [np.cos(1.0), np.sin(1.0), 0.0, 0.0]
+    >>> round(float(first_exit(hinge, straight, bent)), 6)  # 1 of 2 radians
+    0.5
+    """
+    ends = unit_quats("previous", previous), unit_quats("proposed", proposed)
+    return JointLimit("joint", limit).first_exit(*(each[..., None, :] for each in ends))

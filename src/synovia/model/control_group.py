@@ -16,13 +16,14 @@ from ..components.controls import control_task, program_for
 from ..components.figure import Figure
 from ..components.least_squares import minimize
 from ..skeleton import Lineage, Skeleton, lineage
-from .bounded import Ways
+from .bounded import Ways, step_ratios
 from .constraint import Carried, Constraint
 
 TOLERANCE = np.radians(2.0)
 """Default angle between a legal pose and what controls give, in radians."""
 STORED = {1: 17, 2: 81, 3: 256}  # initial guesses of a search, by the number of controls
 MAX_STORED = 1024  # the same for more controls
+HALVINGS = 12  # of a step that is too long, before the group stays where it was
 
 
 class NearestPose(NamedTuple):
@@ -212,6 +213,24 @@ class ControlGroup(Constraint):
         apart = quat.angle_between(quat.slerp(found.rotations, inputs, edge), path)
         met = np.append((apart <= MERGED * self.tolerances).all(axis=-1), True).argmax()
         return self.move_to_edge(inputs[:met], NearestPose(*(each[:met] for each in found)))
+
+    def step_towards(self, start: Quats, wanted: Quats, bounds: Scalars) -> Quats:
+        """Return the legal pose (S, 4) nearest to `wanted`, or one on the path to it.
+
+        No joint rotates from the legal `start` (S, 4) by more than its bound (S,) in radians. The
+        path is straight in the controls. If the search accepts no pose on it that is near enough,
+        the result is `start`.
+        """
+        target = rotations = self.project(wanted)
+        (ways,) = self.between(start[None], target[None])
+        share = 1.0
+        for _ in range(HALVINGS):
+            ratio = float(step_ratios(start[None], rotations[None], bounds[None])[0])
+            if ratio <= 1.0 and self.contains(rotations):
+                return rotations
+            share *= min(0.9 / max(ratio, 1.0), 0.5)
+            rotations = ways(np.zeros(1, np.int64), np.array([share]))[0]
+        return start
 
     @cached_property
     def _free(self) -> Ints:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Quats, Scalars
 from ..charts import RotationVector
-from ..limit import DependentLimit, Limit, PairLimit, nearest_together, sample_together
+from ..limit import DependentLimit, Limit, nearest_together, sample_together
 from ..limit.softening import Softening
 from ..shapes import Box
 from ..skeleton import Lineage, Skeleton
@@ -67,11 +67,6 @@ class Coupled(Constraint):
                     f"{name} must depend on a joint above it or beside it, got {self.driver}"
                 )
 
-    def pairs(self) -> list[PairLimit]:
-        """Return the driver with each follower."""
-        dependents = self.followers.values()
-        return [PairLimit(self.driver_limit, dependent) for dependent in dependents]
-
     def distance(self, rotations: Quats) -> Scalars:
         return self._measure("distance", rotations, -np.inf)
 
@@ -119,16 +114,6 @@ class Coupled(Constraint):
             for dependent, rotation in self._followers(rotations)
         ]
         return np.stack([driver, *followers], axis=-2)
-
-    def first_exit(self, previous: Quats, proposed: Quats) -> Scalars:
-        exits = [
-            pair.first_exit(
-                (previous[..., 0, :], previous[..., k + 1, :]),
-                (proposed[..., 0, :], proposed[..., k + 1, :]),
-            )
-            for k, pair in enumerate(self.pairs())
-        ]
-        return np.asarray(np.min(exits, axis=0))
 
     def sample(self, n: int, rng: np.random.Generator, rest: Quats) -> Quats:
         own = only_rotation(rest[0]) if self.driver_limit is None else self.driver_limit

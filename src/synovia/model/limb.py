@@ -18,11 +18,11 @@ from ..limit import Limit, mirror_limit
 from ..limit.softening import Beyond, Softening
 from ..skeleton import Lineage, Skeleton
 from .bounded import Ways
-from .clamp import same_sign
+from .clamp import clamp_paths, same_sign, step_bounds
 from .constraint import Carried, Constraint, JointLimit, carry_limits
 from .muscle import TwoJointMuscle, check_rows
 from .report import NEGLIGIBLE, Held
-from .roadmap import slerp
+from .roadmap import cheapest_columns, slerp
 
 ARM_SHIFTS = np.radians([[15.0, 90.0], [25.0, 50.0], [30.0, 50.0], [45.0, 62.0], [60.0, 70.0]])
 LEG_SHIFTS = np.radians([[30.0, 20.0], [60.0, 70.0]])
@@ -39,6 +39,11 @@ STEEPEST = 4.0  # excess per radian of φ: a bracket whose excess is above this 
 COARSE = np.radians(0.05)  # width of a bracket at which hopeless searches stop
 ROUNDS = 12  # of projection; two suffice for nearly all limbs
 ORDER = (1, 0, 2)  # of projections: muscles of the others depend on the lower bone
+PACE = 0.1  # share of the bound on steps that φ may use; joints use the rest
+FINER = (4.0, 16.0)  # grids of φ around a path, times finer than the first one
+OFFSETS = np.arange(-4.0, 5.0)  # nodes of these, in steps from the path before
+TOO_FAST = 1e3  # cost of a change of φ beyond its bound, per radian; excesses cost their squares
+CHANGE = 1e-4  # cost of any change of φ, per radian
 
 
 class SharedTwist(NamedTuple):
@@ -434,13 +439,50 @@ class Limb(Constraint):
         return {name: Held(self.joints[1], each[1]) for name, each in tight.items() if each}
 
     def nearest_path(self, rotations: Quats, bounds: Floats) -> tuple[Quats, Mask]:
-        """Return legal paths with few jumps of twist; see `model.limb_paths`."""
-        from .limb_paths import clamp_by_joint
+        """Return legal paths with few jumps of twist.
 
+        The shift φ is chosen for all illegal frames together. With twist moved by it, each joint is
+        clamped by its own limit, without muscles; then the twist is moved back.
+        """
         legal = self.contains(rotations)
         if legal.all():
             return rotations, legal
-        return self.project(clamp_by_joint(self, rotations, float(bounds[0, 0]))), legal
+        max_step, pooled = float(bounds[0, 0]), self.pool(rotations.astype(np.float64))[0]
+        shared = self._shared(rotations)
+        shift = self._smooth_shift(pooled, shared.shift, PACE * max_step)
+        paths = self.shift_twist(pooled, shift)
+        moved = paths.copy()
+        for k, (name, limit) in enumerate(self.limits.items()):
+            path = paths[:, [k]]
+            steps = step_bounds(path, 1.0, (1.0 - PACE) * max_step)
+            moved[:, [k]] = clamp_paths(JointLimit(name, limit), path, steps).rotations
+        shared = shared._replace(rotations=paths, shift=shift)
+        return self.project(self.restore_twist(rotations, shared, moved)), legal
+
+    def _smooth_shift(self, pooled: Quats, best: Scalars, max_change: float) -> Scalars:
+        """Return shifts (frames,) with little excess, and without jumps between illegal frames.
+
+        They come from dynamic programming (Viterbi) on a grid of φ, then on finer ones around the
+        result. `best` (frames,) are the shifts that are best for each frame by itself. Legal frames
+        keep these, as they do not move, whatever the shift.
+        """
+        outside = np.flatnonzero(self.excess_at(pooled, best) > TOLERANCE)
+        if len(outside) == 0:
+            return best
+        path, limbs = best[outside], pooled[outside]
+        most = self.max_shift(limbs)[:, None]
+        reach = GRID_STEP * np.ceil(most.max() / GRID_STEP)
+        grid = np.arange(-reach, reach + 0.5 * GRID_STEP, GRID_STEP)
+        nodes = np.column_stack([np.broadcast_to(grid, (len(path), len(grid))), path])
+        for finer in (1.0, *FINER):
+            if finer > 1.0:
+                nodes = path[:, None] + OFFSETS * GRID_STEP / finer
+                nodes = np.column_stack([nodes, best[outside]])
+            nodes = np.clip(nodes, -most, most)
+            path = _cheapest(outside, nodes, self.excess_at(limbs, nodes), max_change)
+        shift = best.copy()
+        shift[outside] = path
+        return shift
 
     def between(self, start: Quats, end: Quats) -> Iterator[Ways]:
         """Yield the shortest rotations with twist shared, projected, with twist moved evenly."""
@@ -468,3 +510,24 @@ class Limb(Constraint):
         alone = tuple(JointLimit(*each) for each in limits.items())
         loss = "limbs that are not complete here are limited joint by joint"
         return Carried(alone, loss if alone else "", tuple(names))
+
+
+def _cheapest(frames: Ints, nodes: Floats, excess: Floats, max_change: float) -> Scalars:
+    """Return the cheapest path (n,) of φ through nodes (n, m).
+
+    By a change of φ, corrections change by no more than it, nor by more than both of them are
+    long. Next to frames that are not among `frames` (n,), which are legal, it is one of them alone.
+    """
+    adjacent = np.diff(frames) == 1
+    ends = np.append(True, ~adjacent) | np.append(~adjacent, True)
+    costs = excess**2
+    costs[ends] += TOO_FAST * np.maximum(excess[ends] - max_change, 0.0)
+
+    def step_costs(k: int) -> Floats | float:
+        if not adjacent[k - 1]:
+            return 0.0
+        change = np.abs(nodes[k][:, None] - nodes[k - 1])
+        visible = np.minimum(change, excess[k][:, None] + excess[k - 1])
+        return np.asarray(CHANGE * change + TOO_FAST * np.maximum(visible - max_change, 0.0))
+
+    return nodes[np.arange(len(nodes)), cheapest_columns(costs, step_costs)]

@@ -10,21 +10,19 @@ from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 
-from ..arrays import Mask, Quats, Scalars, tolerance
+from ..arrays import Mask, Scalars, tolerance
 from ..components import Figure
 from ..learn import Population, Progress, Sample
 from ..limit import DependentLimit, Limit, PairLimit
 from ..limit.softening import Softening
 from ..skeleton import Clip, Match, Pose, Skeleton, check_joints, match
 from .clamp import MAX_SPEED
-from .clips import check_clip, clamp_clip
 from .constraint import Constraint, JointLimit
 from .control_group import TOLERANCE as GROUP_TOLERANCE
 from .control_group import ControlGroup, control_groups
 from .coupled import Coupled, check_across, couple
 from .limb import Limb
-from .packed import PackedLimits, has_kernel
-from .placed import Placed, place_in_order
+from .placed import PackedLimits, Placed, check_clip, clamp_clip, place_in_order
 from .report import ClampReport, Report
 from .retarget import carry, retarget
 
@@ -66,9 +64,6 @@ class LimitModel:
             "usual": usual,
         }.items():
             object.__setattr__(self, name, value)
-        self._check()
-
-    def _check(self) -> None:
         if self.usual is not None and self.usual.skeleton.names != self.skeleton.names:
             raise ValueError("usual limits must be for the joints of the same skeleton")
         for name in self.samples:
@@ -294,14 +289,15 @@ class LimitModel:
     @cached_property
     def _packed(self) -> PackedLimits:
         """The limits that one kernel evaluates."""
-        packed = [each for each in self._of(JointLimit) if has_kernel(each)]
-        joints = [self.skeleton.index(each.joint) for each in packed]
-        return PackedLimits.of([each.limit for each in packed], joints)
+        packed = [each for each in self.placed if each.has_kernel]
+        joints = [each.joints[0] for each in packed]
+        limits = [self.limits[self.skeleton.names[joint]] for joint in joints]
+        return PackedLimits(np.array(joints, np.int64), limits)
 
     @cached_property
     def _others(self) -> list[Placed]:
         """The constraints that are evaluated one by one."""
-        return [each for each in self.placed if not has_kernel(each.constraint)]
+        return [each for each in self.placed if not each.has_kernel]
 
     def share_twist(self, pose: Pose) -> Pose:
         """Return poses (...) with twist along limbs where the joints' own limits judge it.
@@ -329,7 +325,8 @@ class LimitModel:
         At most 0 where a joint is legal. For a joint that depends on another, that one stays as it
         is; `pair` has the distance of both together.
         """
-        _, distances = self._projected(pose)
+        check_joints(self.skeleton, pose)
+        _, distances = self._packed.project(pose.rotations)
         out = np.full(pose.rotations.shape[:-1], -np.inf, pose.rotations.dtype)
         out[..., self._packed.joints] = distances
         for placed in self._others:
@@ -344,7 +341,8 @@ class LimitModel:
         those between a joint and its limit's ancestor, and drivers. Groups and limbs have their own
         definition, because the nearest legal pose moves several joints.
         """
-        projected, _ = self._projected(pose)
+        check_joints(self.skeleton, pose)
+        projected, _ = self._packed.project(pose.rotations)
         moved = (projected != pose.rotations).any(axis=-1)
         out = np.zeros(moved.shape, pose.rotations.dtype)
         for joint, limit in zip(self._packed.joints, self._packed.limits, strict=True):
@@ -388,13 +386,13 @@ class LimitModel:
             return self.project_clip(what, softening=softening, **options)[0]
         if options:
             raise TypeError(f"{', '.join(options)}: options of a clip, not of poses")
+        check_joints(self.skeleton, what)
         if softening is None:
-            rotations = self._projected(what)[0]
+            rotations, _ = self._packed.project(what.rotations)
             for placed in self._others:
                 legal = placed.constraint.project(placed.relative(rotations))
                 placed.set_relative(rotations, legal)
             return what.with_rotations(rotations)
-        check_joints(self.skeleton, what)
         rotations = what.rotations.copy()
         for placed in self.placed:
             soft = placed.constraint.soften(placed.relative(rotations), softening)
@@ -431,14 +429,6 @@ class LimitModel:
     def volume(self) -> dict[str, float]:
         """Return, by joint, the share of all rotations that is legal, whatever others do."""
         return {name: limit.volume() for name, limit in self.limits.items()}
-
-    def _projected(self, pose: Pose) -> tuple[Quats, Scalars]:
-        """Return the rotations with the packed limits applied, and the distances from these."""
-        check_joints(self.skeleton, pose)
-        given = pose.rotations.dtype
-        others = () if given == np.float64 else self.limits.values()
-        precision = np.result_type(given, *(each.precision(given) for each in others))
-        return self._packed.project(pose.rotations, precision)
 
     def project_clip(
         self,

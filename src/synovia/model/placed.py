@@ -1,18 +1,29 @@
-"""Constraints placed on a skeleton: which joints they measure, and in which order they apply."""
+"""Constraints placed on a skeleton, in order; applied to poses and clips by a model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Quats, Scalars
+from .. import kernels
+from ..arrays import Floats, Ints, Quats, Scalars, tolerance
+from ..learn import Progress
+from ..limit import Limit
 from ..limit.softening import Softening
-from ..skeleton import Lineage, Pose, Skeleton, lineage
-from .clamp import ClampedPaths
-from .constraint import Constraint
+from ..skeleton import Clip, Lineage, Pose, Skeleton, lineage
+from .clamp import clamp_paths, step_bounds
+from .constraint import Constraint, JointLimit
+from .report import ClampReport, Held, Report
+
+if TYPE_CHECKING:
+    from .model import LimitModel
+
+MAX_ROUNDS = 8  # of projections onto several models; one is enough where the last is the widest
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +50,13 @@ class Placed:
         across = {joint for each in self.lineages for joint in each.between}
         return frozenset(across - set(self.joints))
 
+    @property
+    def has_kernel(self) -> bool:
+        """True if the kernel of packed limits evaluates the constraint."""
+        if not isinstance(self.constraint, JointLimit):
+            return False
+        return self.constraint.limit.compiled and self.constraint.limit.relative_to is None
+
     def relative(self, rotations: Quats) -> Quats:
         """Return the rotations (..., k, 4) that the constraint sees in a pose's (..., J, 4)."""
         if not any(each.between for each in self.lineages):
@@ -49,17 +67,6 @@ class Placed:
         """Set the joints in place, so that the constraint sees `relative` (..., k, 4)."""
         for k, each in enumerate(self.lineages):
             each.set_relative_rotation(rotations, relative[..., k, :])
-
-    def clamp_paths(
-        self, rotations: Quats, bounds: Scalars, softening: Softening | None
-    ) -> ClampedPaths:
-        """Make the paths of the constrained joints legal, in place in `rotations` (frames, J, 4).
-
-        Returns the legal paths as the constraint sees them.
-        """
-        clamped = self.constraint.clamp_paths(self.relative(rotations), bounds, softening)
-        self.set_relative(rotations, clamped.rotations)
-        return clamped
 
     def check_unmoved(self, skeleton: Skeleton, one: Pose, other: Pose) -> None:
         """Raise ValueError if a joint that others are measured across differs in the poses."""
@@ -78,13 +85,111 @@ def place_in_order(skeleton: Skeleton, constraints: Sequence[Constraint]) -> lis
     )
     ordered: list[Placed] = []
     while waiting:
-        moving = [
-            {joint for other in waiting if other is not each for joint in other.joints}
-            for each in waiting
-        ]
-        ready = [
-            each for each, others in zip(waiting, moving, strict=True) if not each.between & others
-        ] or waiting
+        moving = {joint for each in waiting for joint in each.joints}
+        ready = [each for each in waiting if not each.between & moving] or waiting
         ordered += ready
         waiting = [each for each in waiting if each not in ready]
     return ordered
+
+
+def pack_limits(limits: Sequence[Limit]) -> tuple[Ints, Floats]:
+    """Return the offset of each limit, and a buffer with them all."""
+    parts = [limit.packed for limit in limits]
+    offsets = np.cumsum([0, *(len(part) for part in parts)])[:-1].astype(np.int64)
+    return offsets, np.concatenate([np.empty(0), *parts])
+
+
+@dataclass(frozen=True, eq=False)
+class PackedLimits:
+    """Limits of joints that are measured from their parents, evaluated by one kernel."""
+
+    joints: Ints
+    """The index of each limit's joint."""
+    limits: Sequence[Limit]
+
+    @cached_property
+    def packed(self) -> tuple[Ints, Floats]:
+        """Where each limit begins in the buffer, and the buffer."""
+        return pack_limits(self.limits)
+
+    def project(self, rotations: Quats) -> tuple[Quats, Scalars]:
+        """Return legal rotations (..., J, 4) of a pose, and the distances (..., limits) from them.
+
+        Rotations without a limit here, and legal ones, come back as they are.
+        """
+        given, batch = rotations.dtype, rotations.shape[:-2]
+        precision = np.result_type(given, *(each.precision(given) for each in self.limits))
+        wide = np.ascontiguousarray(rotations, precision)
+        out = wide.copy()
+        distances = np.empty((math.prod(batch), len(self.joints)), precision)
+        outputs = tolerance(given), out.reshape(-1), distances
+        kernels.limit.project_poses(wide.reshape(-1), self.joints, *self.packed, *outputs)
+        legal = out.astype(given, copy=False)
+        if out.dtype != given:
+            for joint, limit in zip(self.joints, self.limits, strict=True):
+                legal[..., joint, :] = limit.round_members(out[..., joint, :], given)
+        return legal, distances.astype(given, copy=False).reshape(*batch, len(self.joints))
+
+
+def clamp_clip(
+    models: Sequence[LimitModel],
+    clip: Clip,
+    *,
+    like: Clip,
+    softening: Softening | None,
+    max_speed: float,
+    progress: Progress,
+) -> tuple[Clip, ClampReport]:
+    """Return a legal clip, and a report of the legal frames that moved and of long steps.
+
+    The models are of the clip's skeleton. With several, the clip is projected onto one after
+    another until all are met; the result is legal in the last one. The options are those of
+    `LimitModel.project_clip`.
+    """
+    legal, moved, over = clip, dict[str, Ints](), dict[str, Ints]()
+    for _ in range(MAX_ROUNDS):
+        for model in models:
+            placed_by_name = {each.constraint.joints[0]: each for each in model.placed}
+            rotations = legal.pose.rotations.copy()
+            for name in progress(list(placed_by_name)):
+                placed = placed_by_name[name]
+                steps = placed.relative(like.pose.rotations)
+                bounds = step_bounds(steps, clip.frame_time, max_speed)
+                paths = placed.relative(rotations)
+                clamped = clamp_paths(placed.constraint, paths, bounds, softening)
+                placed.set_relative(rotations, clamped.rotations)
+                for frames, mask in ((moved, clamped.moved), (over, clamped.over)):
+                    columns = zip(placed.constraint.joints, mask.T, strict=True)
+                    frames |= {joint: np.flatnonzero(c) for joint, c in columns if c.any()}
+            legal = replace(legal, pose=legal.pose.with_rotations(rotations))
+        if softening is not None or all(model.check(legal).ok for model in models[:-1]):
+            break
+    return legal, ClampReport(clip.name, moved, over)
+
+
+def check_clip(
+    model: LimitModel, clip: Clip, names: Mapping[str, str], *, progress: Progress
+) -> Report:
+    """Return how far, where and how often a clip leaves the limits of its skeleton.
+
+    `names` are those of the joints in the report, by their names in the clip.
+    """
+    placed = {each.constraint.joints[0]: each for each in model.placed}
+    columns = {name: column for column, name in enumerate(model.names)}
+    violation = np.zeros((clip.frames, len(columns)))
+    held: dict[str, Held] = {}
+    for name in progress(list(placed)):
+        constraint = placed[name].constraint
+        relative = placed[name].relative(clip.pose.rotations)
+        angles = constraint.violation(relative)
+        for joint, path in zip(constraint.joints, angles.T, strict=True):
+            if joint in columns:
+                violation[:, columns[joint]] = path
+        held |= constraint.held_frames(relative, angles)
+    return Report(
+        clip.name,
+        tuple(names[name] for name in columns),
+        violation,
+        clip.frame_time,
+        {names[name]: replace(each, driver=names[each.driver]) for name, each in held.items()},
+    )

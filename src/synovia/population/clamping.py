@@ -17,7 +17,7 @@ from ..arrays import TURN, Ints, Scalars, tolerance, wrap_angles
 from ..charts import RotationVector
 from ..limit import Limit
 from ..model import MAX_SPEED, ClampReport, JointLimit
-from ..model.clamp import step_bounds
+from ..model.clamp import clamp_paths, step_bounds
 from ..model.report import NEGLIGIBLE
 from ..rigs import Alignment
 from ..rigs.canonical import LEFT
@@ -164,7 +164,7 @@ def clamp_spans(
         twists = quat.exp(pronation[side][:, None] * LEFT)
         before = quat.exp(total_pronation(alignment, like)[side][:, None] * LEFT)
         bounds = step_bounds(before, clip.frame_time, max_speed)
-        clamped = JointLimit(hand, allowed).clamp_paths(twists[:, None], bounds[:, None])
+        clamped = clamp_paths(JointLimit(hand, allowed), twists[:, None], bounds[:, None])
         legal = clamped.rotations[:, 0]
         # The hand is c = F⁻¹ · r · G in canonical axes, with F the forearm's frame: rotating c by
         # t about the forearm is rotating r by F · t · F⁻¹.
