@@ -20,7 +20,7 @@ from synovia.edit.reach_cone import (
     smooth,
     stereographic,
 )
-from synovia.limit.euler_cone import (
+from synovia.limit.convert import (
     from_euler_cone,
     from_xyz_euler,
     matrix_to_xyz_euler,

@@ -24,7 +24,7 @@ from synovia.learn.dependents import (
     learn_pair,
 )
 from synovia.limit import DependentMargin, DependentRange
-from synovia.limit.node_grid import node_directions
+from synovia.limit.node_grid import NodeGrid
 from synovia.model import LiveClamp, couple
 from synovia.skeleton import forward
 
@@ -43,7 +43,7 @@ def leg_model(**changes):
     hip = Limit(RotationVector(), Box([-1.4, -0.5, -0.5], [0.9, 0.5, 0.5], np.eye(3)))
     knee = Limit(RotationVector(), Box([-0.1, 0, 0], [2.5, 0, 0], np.eye(3)))
     ankle = Limit(RotationVector(), Box([-0.6, -0.3, -0.3], [0.6, 0.3, 0.3], np.eye(3)))
-    high = bend_for(node_directions(4))
+    high = bend_for(NodeGrid(3, 4).nodes)
     bends = DependentRange(knee, "UpLeg", DOWN, np.zeros(66), high, HINGE)
     limits = {"UpLeg": hip, "Leg": knee, "Foot": ankle}
     return LimitModel(couple(limits, changes.get("dependents", {"Leg": bends})), LEG)

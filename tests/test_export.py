@@ -34,7 +34,7 @@ from synovia.export.urdf import urdf_text
 from synovia.io import load_limits, save_limits
 from synovia.io.ranges import read_ranges
 from synovia.limit import DependentRange
-from synovia.limit.node_grid import node_directions
+from synovia.limit.node_grid import NodeGrid
 from synovia.model import couple
 from synovia.rigs import canonical_skeleton
 from synovia.skeleton import Pose
@@ -401,7 +401,7 @@ def test_a_single_hinge_gains_what_its_limit_forbids(tmp_path):
 
 def test_a_joint_that_depends_on_another_has_its_widest_ranges(tmp_path):
     """An elbow that bends less, the farther back the arm points."""
-    high = 1.4 + 0.8 * node_directions(4)[:, 2]
+    high = 1.4 + 0.8 * NodeGrid(3, 4).nodes[:, 2]
     down, bend = np.array([0.0, -1.0, 0.0]), np.eye(3)[0]
     bends = DependentRange(KNEE, "Arm", down, np.zeros(66), high, bend)
     limits = couple({"Arm": UPPER, "Fore & arm": KNEE}, {"Fore & arm": bends})

@@ -17,7 +17,15 @@ from synovia.io import limits_schema
 from synovia.io.smpl import smpl_skeleton
 from synovia.limit import DependentRange
 from synovia.limit.softening import Beyond, Inside
-from synovia.model import Limb, LiveClamp, LivePath, couple, joint_by_joint, limbs_on_rig
+from synovia.model import (
+    Limb,
+    LiveClamp,
+    LivePath,
+    couple,
+    joint_by_joint,
+    limbs_on_rig,
+    share_twist,
+)
 from synovia.model.clamp import clamp_paths, step_bounds
 from synovia.model.retarget import limbs_from_rig
 from synovia.rigs import (
@@ -214,7 +222,7 @@ def test_a_model_reports_and_clamps_limbs_with_other_joints():
     live = LiveClamp(model, 1 / 60)
     poses = [live.push(Pose(r, p)) for r, p in zip(rotations, positions, strict=True)]
     assert all(model.contains(pose) for pose in poses)
-    shared = model.share_twist(clip.pose)
+    shared = share_twist(model, clip.pose)
     violation = model.violation(clip.pose)
     for name in limb.joints:
         joint, limit = skeleton.index(name), model.limits[name]

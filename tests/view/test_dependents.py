@@ -11,7 +11,7 @@ import pytest
 from synovia import Box, Clip, Ellipsoid, Limit, LimitModel, RotationVector, Skeleton, quat
 from synovia.io import load_limits
 from synovia.limit import DependentMargin, DependentRange, gained_and_lost
-from synovia.limit.node_grid import node_directions
+from synovia.limit.node_grid import NodeGrid
 from synovia.model import couple
 from synovia.text import percent
 from synovia.view.answers import answer
@@ -261,7 +261,7 @@ def ball_model():
     model = leg_model()
     shape = Box([-0.25, -0.05, -0.05], [0.25, 0.05, 0.05], np.eye(3))
     foot = Limit(RotationVector(), shape, margin=0.35)
-    margin = 0.35 * (0.5 - 0.5 * node_directions(4)[:, 2])
+    margin = 0.35 * (0.5 - 0.5 * NodeGrid(3, 4).nodes[:, 2])
     each = DependentMargin(foot, "UpLeg", DOWN, margin)
     return model.with_limits({**model.limits, "Foot": foot}, {"Foot": each})
 

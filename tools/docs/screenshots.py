@@ -19,7 +19,7 @@ from synovia.anatomy import limits_of
 from synovia.demo import learn_limits, range_of_motion, wild
 from synovia.edit.numbers import interval_along
 from synovia.limit import DependentRange
-from synovia.limit.node_grid import node_directions
+from synovia.limit.node_grid import NodeGrid
 from synovia.model import couple
 
 HERE = Path(__file__).parents[2] / "docs" / "img"
@@ -166,7 +166,7 @@ def coupled_legs(clips: Sequence[Clip]) -> LimitModel:
     along = max(knee.shape.axes, key=lambda axis: np.ptp(interval_along(knee.shape, axis) or 0.0))
     along = along if along[0] > 0.0 else -along  # flexion is positive
     low, high = interval_along(knee.shape, along) or (0.0, 0.0)
-    ahead = node_directions(8) @ [0.0, 0.0, 1.0]
+    ahead = NodeGrid(3, 8).nodes @ [0.0, 0.0, 1.0]
     bends = low + (high - low) * (0.6 + 0.4 * ahead)
     down = np.array([0.0, -1.0, 0.0])
     dependent = DependentRange(knee, "LeftUpperLeg", down, np.full(len(bends), low), bends, along)

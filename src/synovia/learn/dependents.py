@@ -30,7 +30,7 @@ from ..limit import (
     DependentRange,
     Limit,
 )
-from ..limit.families import approximate_shape
+from ..limit.convert import approximate_shape
 from ..limit.node_grid import NodeGrid
 from ..shapes import Shape
 from ..skeleton import Skeleton

@@ -1,17 +1,19 @@
 """Limits: a shape seen through a chart, and how to get from one family to another."""
 
 from ..charts.chart import mirror_rotations
-from .convert import Conversion, gained_and_lost, mirror_limit
-from .dependent import DEPENDENT_LIMITS, DependentLimit, DependentMargin, DependentRange
-from .families import (
+from .convert import (
+    Conversion,
     chart_for,
     chart_named,
     charts_of,
     compared_charts,
+    gained_and_lost,
     has_axis,
+    mirror_limit,
     shape_named,
     suits,
 )
+from .dependent import DEPENDENT_LIMITS, DependentLimit, DependentMargin, DependentRange
 from .limit import Limit, unroll_paths
 from .pair import PairLimit, nearest_together, sample_together
 from .softening import Beyond, Inside

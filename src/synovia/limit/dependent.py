@@ -42,6 +42,7 @@ from .node_grid import NodeGrid
 
 VALUE_TOLERANCE = 1e-12  # radians by which a value may differ from the one that was set
 MAX_CHANGE = 1e6  # radians; bound of the search for the change of the nodes
+BISECTIONS = 80  # of that search, down to rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,32 +86,23 @@ class DependentLimit(ABC):
             )
         self.grid  # noqa: B018 - checks the number of nodes
 
-    @property
-    def node_count(self) -> int:
-        """Number of nodes."""
-        return len(getattr(self, self.at_nodes[0]))
-
     @cached_property
     def values(self) -> Floats:
         """The values at the nodes: (nodes, k), radians."""
         return np.stack([getattr(self, name) for name in self.at_nodes], axis=-1)
 
-    @property
-    def range_along(self) -> Vectors | None:
-        """The direction (3,) in the chart of a variable range; None without one."""
-        return None
-
     @cached_property
     def grid(self) -> NodeGrid:
         """The nodes as directions or rotations before they are rotated by the frames."""
-        found = NodeGrid.with_count(self.node_count)
-        if found is None:
+        count = len(getattr(self, self.at_nodes[0]))
+        grid = NodeGrid.with_count(count)
+        if grid is None:
             raise ValueError(
                 f"{type(self).__name__}.{self.at_nodes[0]} must have 4 n² + 2 numbers for some n, "
                 "such as 6, 18, 66 or 258, for directions of the driver's bone, or (4 n³ + 8 n)/3, "
-                f"such as 16, 96 or 704, for its rotations, got {self.node_count}"
+                f"such as 16, 96 or 704, for its rotations, got {count}"
             )
-        return found
+        return grid
 
     @property
     def by_rotation(self) -> bool:
@@ -142,16 +134,12 @@ class DependentLimit(ABC):
         """A bound on the rate of the values, in radians for each radian of the driver."""
         return self.grid.steepest(self.values)
 
-    def directions(self, driver: Quats) -> Vectors:
-        """Return the directions (..., 3) of the driver's bone in the axes of the nodes."""
-        return quat.rotate(quat.mul(quat.inverse(self.frame), driver), self.axis)
-
     def locate(self, driver: Quats) -> tuple[Ints, Scalars]:
         """Return the nodes (..., c) around rotations (..., 4) of the driver, and their weights."""
+        in_frame = quat.mul(quat.inverse(self.frame), np.asarray(driver, np.float64))
         if self.by_rotation:
-            turned = quat.mul(quat.mul(quat.inverse(self.frame), driver), self.bone_frame)
-            return self.grid.locate(turned)
-        return self.grid.locate(self.directions(np.asarray(driver, np.float64)))
+            return self.grid.locate(quat.mul(in_frame, self.bone_frame))
+        return self.grid.locate(quat.rotate(in_frame, self.axis))
 
     def values_at(self, driver: Quats) -> Floats:
         """Return the interpolated values (..., k) at rotations (..., 4) of the driver."""
@@ -161,7 +149,8 @@ class DependentLimit(ABC):
     def with_value_at(self, driver: Quats, name: str, value: float, *, radius: float = 0.0) -> Self:
         """Return the limit with another value at one rotation of the driver.
 
-        The nodes around it change, the nearest by the most.
+        The nodes around it change, the nearest by the most. A value that the joint's own limit does
+        not allow widens that as well.
 
         Parameters
         ----------
@@ -176,43 +165,40 @@ class DependentLimit(ABC):
         """
         if name not in self.at_nodes:
             raise ValueError(f"name must be one of {', '.join(self.at_nodes)}, got {name!r}")
-        driver = unit_quats("driver", driver)
+        driver, wide = unit_quats("driver", driver), self._widen(value)
         corners, weights = self.locate(driver)
         corners, weights = corners[weights > 0.0], weights[weights > 0.0]
-        away = self._node_distances(driver)
+        if self.by_rotation:
+            angles = quat.angle_between(self.nodes, driver)
+        else:
+            bone = quat.rotate(driver, self.axis)
+            angles = np.arccos(np.clip(self.nodes @ bone, -1.0, 1.0))
         # Slightly larger, so that the share of the farthest of these nodes is not 0.
-        reach = max(radius, 1.01 * float(away[corners].max()), VALUE_TOLERANCE)
-        shares = np.maximum(1.0 - (away / reach) ** 2, 0.0) ** 2
+        reach = max(radius, 1.01 * float(angles[corners].max()), VALUE_TOLERANCE)
+        shares = np.maximum(1.0 - (angles / reach) ** 2, 0.0) ** 2
         shares /= weights @ shares[corners]
         before = np.array(getattr(self, name))
-        least, most = self._bounds(name)
+        least, most = wide._bounds(name)
 
-        def moved(by: float) -> Floats:
-            return np.where(shares > 0.0, np.clip(before + by * shares, least, most), before)
+        def moved(change: float) -> Floats:
+            return np.where(shares > 0.0, np.clip(before + change * shares, least, most), before)
 
-        def here(by: float) -> float:
-            return float(weights @ moved(by)[corners])
+        def reached(change: float) -> float:
+            return float(weights @ moved(change)[corners])
 
-        change = value - here(0.0)
-        if (
-            abs(here(change) - value) > VALUE_TOLERANCE
-        ):  # some nodes are at their bounds, so others change more
-            inner, outer = change, np.sign(change) * MAX_CHANGE
-            if (here(outer) - value) * change < -VALUE_TOLERANCE:
-                raise ValueError(f"{name} can go to {here(outer):.6g} here, got {value:.6g}")
-            for _ in range(80):
-                half = 0.5 * (inner + outer)
-                inner, outer = (half, outer) if (value - here(half)) * change > 0 else (inner, half)
-            change = outer
-        changed: dict[str, Any] = {name: moved(change)}
-        return replace(self, **changed)
+        sign = 1.0 if value > reached(0.0) else -1.0
+        inner, outer = 0.0, sign * MAX_CHANGE
+        if (value - reached(outer)) * sign > VALUE_TOLERANCE:
+            raise ValueError(f"{name} can go to {reached(outer):.6g} here, got {value:.6g}")
+        for _ in range(BISECTIONS):
+            half = 0.5 * (inner + outer)
+            inner, outer = (half, outer) if (value - reached(half)) * sign > 0 else (inner, half)
+        changed: dict[str, Any] = {name: moved(outer)}
+        return replace(wide, **changed)
 
-    def _node_distances(self, driver: Quats) -> Scalars:
-        """Return the angles (nodes,) from one rotation of the driver to the nodes."""
-        if self.by_rotation:
-            return quat.angle_between(self.nodes, driver)
-        bone = quat.rotate(driver, self.axis)
-        return np.asarray(np.arccos(np.clip(self.nodes @ bone, -1.0, 1.0)))
+    @abstractmethod
+    def _widen(self, value: float) -> Self:
+        """Return the limit with a joint's own limit that allows a value at a node, in radians."""
 
     @abstractmethod
     def _bounds(self, name: str) -> tuple[Floats, Floats]:
@@ -403,25 +389,16 @@ class DependentRange(DependentLimit):
     def _packed_ends(self) -> tuple[float, ...]:
         return (*self.along.tolist(), *self._ends)
 
-    @property
-    def range_along(self) -> Vectors | None:
-        return self.along
-
-    def with_value_at(self, driver: Quats, name: str, value: float, *, radius: float = 0.0) -> Self:
-        """Return the limit with another end at one rotation of the driver.
-
-        An end outside the joint's own limit widens that as well; other nodes do not change.
-        """
+    def _widen(self, value: float) -> Self:
         low, high = self._ends
-        if low <= value <= high or name not in self.at_nodes:
-            return super().with_value_at(driver, name, value, radius=radius)
+        if low <= value <= high:
+            return self
         ends = min(low, value), max(high, value)
-        wider = replace(self.limit, shape=with_interval(self.limit.shape, self.along, *ends))
-        wide = replace(self, limit=wider)
-        return super(DependentRange, wide).with_value_at(driver, name, value, radius=radius)
+        shape = with_interval(self.limit.shape, self.along, *ends)
+        return replace(self, limit=replace(self.limit, shape=shape))
 
     def _bounds(self, name: str) -> tuple[Floats, Floats]:
-        low, high = (np.full(len(self.low), end) for end in self._ends)
+        low, high = (np.full_like(self.low, end) for end in self._ends)
         return (low, self.high) if name == "low" else (self.low, high)
 
     def values_for(self, rotation: Quats, driver: Quats) -> dict[str, float]:
@@ -509,21 +486,12 @@ class DependentMargin(DependentLimit):
     def including(self, rotation: Quats) -> Self:
         return self._widen(float(self.measure(unit_quats("rotation", rotation))[0]))
 
-    def with_value_at(self, driver: Quats, name: str, value: float, *, radius: float = 0.0) -> Self:
-        """Return the limit with another margin at one rotation of the driver.
-
-        A margin above that of the joint's own limit widens it; other nodes do not change.
-        """
-        wide = self._widen(value)
-        return super(DependentMargin, wide).with_value_at(driver, name, value, radius=radius)
-
-    def _widen(self, margin: float) -> Self:
-        """Return the limit with a joint's own limit of at least this margin, in radians."""
-        wide = max(margin, self.limit.margin)
+    def _widen(self, value: float) -> Self:
+        wide = max(value, self.limit.margin)
         return replace(self, limit=replace(self.limit, margin=wide))
 
     def _bounds(self, name: str) -> tuple[Floats, Floats]:
-        return np.zeros(self.node_count), np.full(self.node_count, self.limit.margin)
+        return np.zeros_like(self.margin), np.full_like(self.margin, self.limit.margin)
 
     def values_for(self, rotation: Quats, driver: Quats) -> dict[str, float]:
         here = float(self.values_at(driver)[0])

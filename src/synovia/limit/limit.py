@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -32,12 +32,19 @@ from ..charts import (
 )
 from ..shapes import DistanceField, Shape
 from ..shapes.region import check_margin
-from .families import chart_named, check_chart, check_shape, fit_shape, shape_named, suits
+from .convert import (
+    Conversion,
+    approximate,
+    chart_named,
+    check_chart,
+    check_shape,
+    convert,
+    fit_shape,
+    shape_named,
+    suits,
+)
 from .nearest import covering_rotations, nearest_by_angle
 from .softening import Softening
-
-if TYPE_CHECKING:
-    from .convert import Conversion
 
 
 def unroll_paths(chart: Chart, paths: Sequence[Quats]) -> Points:
@@ -144,8 +151,10 @@ class Limit:
         charts that have one; further options go to the shape.
         """
         in_time = isinstance(rotations, (list, tuple))
-        given = rotations if in_time else [rotations]
-        paths = [unit_quats("rotations", path).astype(np.float64) for path in given]
+        paths = [
+            unit_quats("rotations", path).astype(np.float64)
+            for path in (rotations if in_time else [rotations])
+        ]
         if any(path.ndim != 2 for path in paths):
             raise ValueError(
                 "rotations must be an array (n, 4) of samples, or a list of such arrays, each a "
@@ -209,8 +218,6 @@ class Limit:
         The field is in the same chart, or in rotation vectors where it cannot be, and off by up to
         about a cell. Whoever uses it projects the result by the limit itself.
         """
-        from .convert import approximate
-
         if self.compiled:
             return self
         chart = self.chart
@@ -399,10 +406,8 @@ class Limit:
 
     def nearest_cover(self, rotations: Quats) -> Points:
         """Return each rotation's point in the cover from which the shape is nearest."""
-        nowhere = np.empty((0, self.chart.dimension))
-        if len(self.chart.shifts(nowhere, self._turns)) == 1:
-            return self.covers(rotations)[0]
-        return self.nearest(rotations)[0]
+        covers = self.covers(rotations)
+        return covers[0] if len(covers) == 1 else self.nearest(rotations)[0]
 
     def nearest(self, rotations: Quats) -> tuple[Points, Scalars]:
         """Return each rotation's point in the cover nearest to the shape, and the distance.
@@ -416,7 +421,7 @@ class Limit:
         distance = np.take_along_axis(distances, best, axis=0)[0]
         beyond = self.chart.shortfall(rotations)
         if beyond is not None:
-            far = beyond > tolerance(np.dtype(np.float64))
+            far = self.is_out_of_reach(rotations)
             distance = np.where(far, beyond + np.maximum(distance, 0.0), distance)
         return points, distance
 
@@ -430,7 +435,7 @@ class Limit:
         return 1 + int(self.region.reach((0, 1, 2)) // TURN)
 
     def is_out_of_reach(self, rotations: Quats) -> Mask:
-        """Tell which rotations the chart cannot make: they are illegal, whatever the shape."""
+        """Return a mask of rotations that the chart cannot make: illegal, whatever the shape."""
         beyond = self.chart.shortfall(rotations)
         if beyond is None:
             return np.zeros(np.shape(rotations)[:-1], dtype=bool)
@@ -488,14 +493,11 @@ class Limit:
     ) -> Conversion:
         """Return this limit as nearly as another family can, with the share gained and lost.
 
-        The chart stays, if the shape works in it, unless one is given, by name or as it is, and so
-        does its frame;
-        `axis` is the bone's, in the joint's own frame, for a chart that needs one where this has
-        none. Further options go to the shape's fit. A limit that is of the family already, in this
-        chart, is returned as it is unless there are options.
+        The chart stays if the shape works in it, unless one is given, by name or as it is; its
+        frame stays as well. `axis` is the bone's direction in the joint's own frame, for a chart
+        that needs one where this has none. Further options go to the shape's fit. A limit that is
+        of the family already, in this chart, is returned unchanged unless there are options.
         """
-        from .convert import convert
-
         return convert(self, shape, chart, axis, options)
 
     def in_frames(self, parent: Quats, child: Quats) -> Limit:
@@ -514,13 +516,10 @@ class Limit:
         >>> bool(there.contains(quat.exp(np.array([0.0, 0.0, 1.2]))))  # it bends about z there
         True
         """
-        parent, child = (
-            quat.normalize(unit_quats(name, given).astype(np.float64))
-            for name, given in (("parent", parent), ("child", child))
-        )
         for name, given in (("parent", parent), ("child", child)):
-            if given.shape != (4,):
-                raise ValueError(f"{name} must be one unit quaternion (4,), got {given.shape}")
+            if unit_quats(name, given).shape != (4,):
+                raise ValueError(f"{name} must be one unit quaternion (4,), got {np.shape(given)}")
+        parent, child = (quat.normalize(np.asarray(q, np.float64)) for q in (parent, child))
         reference = quat.mul(quat.mul(parent, self.chart.reference), quat.inverse(child))
         frame = quat.normalize(quat.mul(child, self.chart.frame))
         chart = replace(self.chart, reference=quat.normalize(reference), frame=frame)

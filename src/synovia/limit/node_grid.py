@@ -13,7 +13,7 @@ from itertools import permutations, product
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Scalars, Vectors, unit_vectors
+from ..arrays import Floats, Ints, Scalars, unit_vectors
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,6 @@ class NodeGrid:
         nodes, index = _lattice(self)
         flipped = nodes * np.append(-1, np.ones(self.dimension - 1, np.int64))
         return np.asarray(index[tuple((flipped + self.divisions).T)])
-
-
-def node_directions(divisions: int) -> Vectors:
-    """Return the unit directions (4 n² + 2, 3) of a grid's nodes."""
-    return NodeGrid(3, divisions).nodes
 
 
 @cache

@@ -52,36 +52,23 @@ def nearest_together(
     """
     source = np.asarray(rotations, np.float64)
     measured = [(each, each.measure(own)) for each, own in dependents]
-    distance = pair_depths(driver, source, measured)
-    found, outside = np.array(source), distance > tolerance(rotations.dtype)
+    distance = np.full(len(source), -np.inf) if driver is None else driver.distance(source)
+    for each, numbers in measured:
+        gap = each.gap(numbers, each.values_at(source))
+        # As the driver rotates, the ends of ranges move by at most the steepness.
+        gap = np.where(gap > 0.0, gap, gap / np.hypot(1.0, each.steepness))
+        distance = np.maximum(distance, gap)
+    legal, outside = np.array(source), distance > tolerance(rotations.dtype)
     if outside.any():
         rows = [(each, numbers[outside]) for each, numbers in measured]
         nearest, distance[outside] = _search(driver, source[outside], rows)
         opposite = np.sum(nearest * source[outside], axis=-1, keepdims=True) < 0.0
-        found[outside] = np.where(opposite, -nearest, nearest)
-    moved = [each.project(own, found) for each, own in dependents]
-    kept = np.where((found == source).all(axis=-1, keepdims=True), rotations, found)
-    for row, (_, own) in zip(moved, dependents, strict=True):
-        row[~outside] = own[~outside]
-    return kept.astype(rotations.dtype), moved, np.asarray(distance, rotations.dtype)
-
-
-def pair_depths(
-    driver: Limit | None, rotations: Quats, measured: Sequence[tuple[DependentLimit, Floats]]
-) -> Scalars:
-    """Return lower bounds (n,) of the distance outside, or if negative of the depth, in radians.
-
-    `measured` is `DependentLimit.measure` of each dependent's rotations.
-    """
-    outside = np.full(len(rotations), -np.inf)
-    if driver is not None:
-        outside = driver.distance(rotations)
-    for each, numbers in measured:
-        gap = each.gap(numbers, each.values_at(rotations))
-        # As the driver rotates, the ends of ranges move by at most the steepness.
-        gap = np.where(gap > 0.0, gap, gap / np.hypot(1.0, each.steepness))
-        outside = np.maximum(outside, gap)
-    return outside
+        legal[outside] = np.where(opposite, -nearest, nearest)
+    others = [each.project(own, legal) for each, own in dependents]
+    for other, (_, own) in zip(others, dependents, strict=True):
+        other[~outside] = own[~outside]
+    legal = np.where((legal == source).all(axis=-1, keepdims=True), rotations, legal)
+    return legal.astype(rotations.dtype), others, np.asarray(distance, rotations.dtype)
 
 
 def _search(
@@ -111,17 +98,16 @@ def sample_together(
 ) -> tuple[Quats, list[Quats]]:
     """Return `n` legal rotations of a driver and of its dependents, uniformly distributed."""
     kept: list[list[Quats]] = [[np.empty((0, 4))] for _ in range(1 + len(dependents))]
-    count, drawn = 0, 0
-    while count < n:
+    drawn = 0
+    while sum(map(len, kept[0])) < n:
         if drawn > MAX_DRAWS * max(n, VOLUME_DRAWS):
             raise ValueError("hardly any rotations are legal together: none are drawn at random")
         first, others = _draw(driver, dependents, 2 * n + 64, rng)
-        legal = np.ones(len(first), dtype=bool)
-        for each, own in zip(dependents, others, strict=True):
-            legal &= each.contains(own, first)
+        pairs = zip(dependents, others, strict=True)
+        legal = np.all([each.contains(own, first) for each, own in pairs], axis=0)
         for rows, drawn_rows in zip(kept, (first, *others), strict=True):
             rows.append(drawn_rows[legal])
-        count, drawn = count + int(legal.sum()), drawn + len(legal)
+        drawn += len(legal)
     first, *others = (np.concatenate(rows)[:n] for rows in kept)
     return first, others
 

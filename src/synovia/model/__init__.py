@@ -8,7 +8,7 @@ from .limb import ARM_SHIFTS, LEG_SHIFTS, Limb
 from .live import LiveClamp, LivePath
 from .model import LimitModel
 from .muscle import TwoJointMuscle
-from .placed import pack_limits
+from .placed import pack_limits, share_twist
 from .report import ClampReport, JointReport, Report
 from .retarget import joint_by_joint, limbs_on_rig, without_limbs
 
@@ -35,5 +35,6 @@ __all__ = [
     "limbs_on_rig",
     "pack_limits",
     "project_path",
+    "share_twist",
     "without_limbs",
 ]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any, Self, TypeVar, overload
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
@@ -24,9 +24,10 @@ from .coupled import Coupled, check_across, couple
 from .limb import Limb
 from .placed import PackedLimits, Placed, check_clip, clamp_clip, place_in_order
 from .report import ClampReport, Report
-from .retarget import carry, retarget
+from .retarget import carry, for_clip, retarget
 
 Kind = TypeVar("Kind", bound=Constraint)
+Motion = TypeVar("Motion", bound=Pose | Clip)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +57,13 @@ class LimitModel:
     ) -> None:
         if isinstance(constraints, Mapping):
             constraints = couple(constraints, {})
-        for name, value in {
-            "constraints": tuple(constraints),
-            "skeleton": skeleton,
-            "provenance": provenance,
-            "samples": MappingProxyType(dict(samples)),
-            "usual": usual,
-        }.items():
-            object.__setattr__(self, name, value)
+        self.__dict__.update(
+            constraints=tuple(constraints),
+            skeleton=skeleton,
+            provenance=provenance,
+            samples=MappingProxyType(dict(samples)),
+            usual=usual,
+        )
         if self.usual is not None and self.usual.skeleton.names != self.skeleton.names:
             raise ValueError("usual limits must be for the joints of the same skeleton")
         for name in self.samples:
@@ -94,17 +94,16 @@ class LimitModel:
         clips
             At least one. Joints of the others are matched with those of the first by name.
         shape
-            What the region of a joint looks like: a name among `synovia.SHAPES`, or "people" for a
-            distance field of the rotations near to many performers.
+            A name among `synovia.SHAPES`, or "people" for a distance field of the rotations near
+            to many performers.
         chart
-            What coordinates it is drawn in: a name among `synovia.CHARTS`. Unless given, it is
-            "swing-twist" if the shape works in that.
+            A name among `synovia.CHARTS`; by default "swing-twist" if the shape works in that.
         blend
             A model of a population that kept its samples. The clips are then those of one
             performer, all of whose frames but flips are kept, and who counts as 20 people where
             frames of others need support.
         progress
-            Is given the names of the joints, and gives them back one by one.
+            Receives the names of the joints and yields them one by one.
         **options
             The other fields of `synovia.learn.FitOptions`, such as ``margin=0.1``. Further options
             go to the shape, such as ``vertices=12`` for a reach cone.
@@ -135,8 +134,7 @@ class LimitModel:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from synovia import LimitModel, human
+        >>> from synovia import human
         >>> body = human()
         >>> model = LimitModel.of_figure(body)
         >>> bool(model.contains(body.pose({"lumbar.flexion": 30.0})))
@@ -211,10 +209,9 @@ class LimitModel:
         Limits depend on other joints as `dependents` says, or as before. Limbs keep sharing twist,
         as far as both of their bones have limits, and groups stay as they are.
         """
-        kept = dependents
-        if kept is None:
-            kept = {name: each for name, each in self.dependents.items() if name in limits}
-        return replace(self, constraints=(*couple(limits, kept, self.limbs), *self.groups))
+        if dependents is None:
+            dependents = {name: each for name, each in self.dependents.items() if name in limits}
+        return replace(self, constraints=(*couple(limits, dependents, self.limbs), *self.groups))
 
     def match(self, skeleton: Skeleton, names: Mapping[str, str] | None = None) -> Match:
         """Return where `skeleton` has the limited joints; `names` maps its names to these."""
@@ -234,16 +231,14 @@ class LimitModel:
         """
         if skeleton is self.skeleton and not names:
             return self
-        last = self._carried.get("last")
-        if last is None or last[0] is not skeleton or last[1] != dict(names or {}):
-            carried = carry(self, self.match(skeleton, names), clip)
-            last = self._carried["last"] = skeleton, dict(names or {}), carried
-        return last[2]
+        return self._carry(skeleton, tuple((names or {}).items()), clip)
 
     @cached_property
-    def _carried(self) -> dict[str, tuple[Skeleton, dict[str, str], LimitModel]]:
-        """The last result of `for_skeleton`, with its arguments."""
-        return {}
+    def _carry(self) -> Callable[[Skeleton, tuple[tuple[str, str], ...], str], LimitModel]:
+        """Does what `for_skeleton` says, and keeps its last result."""
+        return lru_cache(maxsize=1)(
+            lambda skeleton, names, clip: carry(self, self.match(skeleton, dict(names)), clip)
+        )
 
     def on(
         self,
@@ -289,30 +284,12 @@ class LimitModel:
     @cached_property
     def _packed(self) -> PackedLimits:
         """The limits that one kernel evaluates."""
-        packed = [each for each in self.placed if each.has_kernel]
-        joints = [each.joints[0] for each in packed]
-        limits = [self.limits[self.skeleton.names[joint]] for joint in joints]
-        return PackedLimits(np.array(joints, np.int64), limits)
+        return PackedLimits.of(self.placed)
 
     @cached_property
     def _others(self) -> list[Placed]:
         """The constraints that are evaluated one by one."""
         return [each for each in self.placed if not each.has_kernel]
-
-    def share_twist(self, pose: Pose) -> Pose:
-        """Return poses (...) with twist along limbs where the joints' own limits judge it.
-
-        Joints keep their positions. A joint of a limb is legal in `pose` if its own limit contains
-        its rotation in the result.
-        """
-        if not self.limbs:
-            return pose
-        rotations = pose.rotations.copy()
-        for placed in self.placed:
-            if isinstance(placed.constraint, Limb):
-                relative = placed.relative(rotations)
-                placed.set_relative(rotations, placed.constraint.redistribute(relative))
-        return pose.with_rotations(rotations)
 
     def contains(self, pose: Pose) -> Mask:
         """Return which poses (...) are legal at every joint."""
@@ -322,8 +299,8 @@ class LimitModel:
     def distance(self, pose: Pose) -> Scalars:
         """Return the signed distance of each joint (..., J), in its chart; -inf without a limit.
 
-        At most 0 where a joint is legal. For a joint that depends on another, that one stays as it
-        is; `pair` has the distance of both together.
+        A joint that depends on another is measured at the rotation of that one; `pair` has the
+        distance of both together.
         """
         check_joints(self.skeleton, pose)
         _, distances = self._packed.project(pose.rotations)
@@ -337,9 +314,8 @@ class LimitModel:
     def violation(self, pose: Pose) -> Scalars:
         """Return the angle of each joint (..., J) from its nearest legal rotation, in radians.
 
-        It is 0 where the joint is legal or has no limit. Other joints are taken as they are, also
-        those between a joint and its limit's ancestor, and drivers. Groups and limbs have their own
-        definition, because the nearest legal pose moves several joints.
+        It is 0 where the joint is legal or has no limit. Other joints stay as they are, also those
+        between a joint and its limit's ancestor, and drivers, except in groups and limbs.
         """
         check_joints(self.skeleton, pose)
         projected, _ = self._packed.project(pose.rotations)
@@ -354,36 +330,27 @@ class LimitModel:
             out[..., placed.joints] = placed.constraint.violation(relative)
         return out
 
-    @overload
-    def project(self, what: Pose, *, softening: Softening | None = None) -> Pose: ...
-
-    @overload
     def project(
-        self, what: Clip, *, softening: Softening | None = None, **options: Any
-    ) -> Clip: ...
-
-    def project(
-        self, what: Pose | Clip, *, softening: Softening | None = None, **options: Any
-    ) -> Pose | Clip:
+        self, what: Motion, *, softening: Softening | None = None, **options: Any
+    ) -> Motion:
         """Return legal poses, or a legal clip that is free of pops (see `project_path`).
 
-        Where a limit is measured from an ancestor, the joints between are made legal first. A joint
-        that depends on another, and that one, go to the nearest legal pair of rotations.
+        Joints between a joint and the ancestor it is measured from are made legal first. A joint
+        that depends on another, and that one, go to the nearest legal pair of rotations. What is
+        legal comes back bit for bit.
 
         Parameters
         ----------
         what
-            Poses (...) of this model's skeleton, each of which goes to its nearest legal
-            rotations; or a clip, whose joints are matched by name.
+            Poses (...) of this model's skeleton; or a clip, whose joints are matched by name.
         softening
             How to approach the limits instead of stopping at them: `Inside` or `Beyond`.
         **options
-            Of a clip: `max_speed`, `names`, `to_usual` and `progress`, as for `project_clip`.
-
-        What is legal comes back bit for bit.
+            Of a clip, as for `project_clip`.
         """
         if isinstance(what, Clip):
-            return self.project_clip(what, softening=softening, **options)[0]
+            clip, _ = self.project_clip(what, softening=softening, **options)
+            return cast(Motion, clip)
         if options:
             raise TypeError(f"{', '.join(options)}: options of a clip, not of poses")
         check_joints(self.skeleton, what)
@@ -392,12 +359,12 @@ class LimitModel:
             for placed in self._others:
                 legal = placed.constraint.project(placed.relative(rotations))
                 placed.set_relative(rotations, legal)
-            return what.with_rotations(rotations)
-        rotations = what.rotations.copy()
-        for placed in self.placed:
-            soft = placed.constraint.soften(placed.relative(rotations), softening)
-            placed.set_relative(rotations, soft)
-        return what.with_rotations(rotations)
+        else:
+            rotations = what.rotations.copy()
+            for placed in self.placed:
+                soft = placed.constraint.soften(placed.relative(rotations), softening)
+                placed.set_relative(rotations, soft)
+        return cast(Motion, what.with_rotations(rotations))
 
     def first_exit(self, previous: Pose, proposed: Pose) -> Scalars:
         """Return the largest t (...) in [0, 1] with all joints legal before it.
@@ -450,8 +417,7 @@ class LimitModel:
         softening
             How to approach the limits instead of stopping at them: `Inside` or `Beyond`.
         max_speed
-            Radians a second. No step of a clip becomes longer than that allows, or than twice
-            what it was, whichever is more.
+            Radians a second. No step becomes longer than that allows or than twice what it was.
         like
             The clip of the same skeleton whose steps count for that, if not `clip` itself.
         names
@@ -459,20 +425,11 @@ class LimitModel:
         to_usual
             Project onto the `usual` limits as well. Where both cannot be met, these limits are.
         progress
-            Is given the names of the joints of a clip, and gives them back one by one.
+            Receives the names of the joints and yields them one by one.
         """
-        model, _ = self._for_clip(clip, names)
-        if to_usual and model.usual is None:
-            raise ValueError("to_usual needs a model with usual limits, got one without")
-        models = [model] if model.usual is None or not to_usual else [model.usual, model]
-        return clamp_clip(
-            models,
-            clip,
-            like=clip if like is None else like,
-            softening=softening,
-            max_speed=max_speed,
-            progress=progress,
-        )
+        model, _ = for_clip(self, clip, names)
+        like = clip if like is None else like
+        return clamp_clip(model, clip, like, softening, max_speed, progress, to_usual=to_usual)
 
     def check(
         self,
@@ -481,22 +438,12 @@ class LimitModel:
         names: Mapping[str, str] | None = None,
         progress: Progress = iter,
     ) -> Report:
-        """Return how far, where and how often a clip leaves these limits.
+        """Return how far, where and how often a clip leaves these limits, or usual ones.
 
-        With `usual` limits, the report has both verdicts. `names` and `progress` are as for
-        `project_clip`.
+        `names` and `progress` are as for `project_clip`.
         """
-        model, ours = self._for_clip(clip, names)
+        model, ours = for_clip(self, clip, names)
         report = check_clip(model, clip, ours, progress=progress)
         if model.usual is None:
             return report
         return report.with_unusual(check_clip(model.usual, clip, ours, progress=iter))
-
-    def _for_clip(
-        self, clip: Clip, names: Mapping[str, str] | None
-    ) -> tuple[LimitModel, dict[str, str]]:
-        """Return the limits on a clip's skeleton, with warnings, and the joints' names here."""
-        matched = self.match(clip.skeleton, names)
-        matched.warn(clip.name)
-        ours = {clip.skeleton.names[joint]: name for name, joint in matched.joints.items()}
-        return carry(self, matched, clip.name), ours

@@ -18,6 +18,7 @@ from ..limit.softening import Softening
 from ..skeleton import Clip, Lineage, Pose, Skeleton, lineage
 from .clamp import clamp_paths, step_bounds
 from .constraint import Constraint, JointLimit
+from .limb import Limb
 from .report import ClampReport, Held, Report
 
 if TYPE_CHECKING:
@@ -107,6 +108,16 @@ class PackedLimits:
     """The index of each limit's joint."""
     limits: Sequence[Limit]
 
+    @classmethod
+    def of(cls, placed: Sequence[Placed]) -> PackedLimits:
+        """Return the limits among constraints that have a kernel."""
+        limits = {
+            each.joints[0]: each.constraint.limit
+            for each in placed
+            if isinstance(each.constraint, JointLimit) and each.has_kernel
+        }
+        return cls(np.array(list(limits), np.int64), list(limits.values()))
+
     @cached_property
     def packed(self) -> tuple[Ints, Floats]:
         """Where each limit begins in the buffer, and the buffer."""
@@ -131,25 +142,43 @@ class PackedLimits:
         return legal, distances.astype(given, copy=False).reshape(*batch, len(self.joints))
 
 
+def share_twist(model: LimitModel, pose: Pose) -> Pose:
+    """Return poses (...) with twist along limbs where the joints' own limits judge it.
+
+    Joints keep their positions. A joint of a limb is legal in `pose` if its own limit contains its
+    rotation in the result.
+    """
+    rotations = pose.rotations.copy()
+    for placed in model.placed:
+        if isinstance(placed.constraint, Limb):
+            relative = placed.relative(rotations)
+            placed.set_relative(rotations, placed.constraint.redistribute(relative))
+    return pose.with_rotations(rotations)
+
+
 def clamp_clip(
-    models: Sequence[LimitModel],
+    model: LimitModel,
     clip: Clip,
-    *,
     like: Clip,
     softening: Softening | None,
     max_speed: float,
     progress: Progress,
+    *,
+    to_usual: bool,
 ) -> tuple[Clip, ClampReport]:
     """Return a legal clip, and a report of the legal frames that moved and of long steps.
 
-    The models are of the clip's skeleton. With several, the clip is projected onto one after
-    another until all are met; the result is legal in the last one. The options are those of
-    `LimitModel.project_clip`.
+    The model is of the clip's skeleton. With `to_usual`, the clip is projected onto the usual and
+    the possible limits in turn until both are met; the result is legal in the latter. The options
+    are those of `LimitModel.project_clip`.
     """
+    if to_usual and model.usual is None:
+        raise ValueError("to_usual needs a model with usual limits, got one without")
+    models = [model] if model.usual is None or not to_usual else [model.usual, model]
     legal, moved, over = clip, dict[str, Ints](), dict[str, Ints]()
     for _ in range(MAX_ROUNDS):
-        for model in models:
-            placed_by_name = {each.constraint.joints[0]: each for each in model.placed}
+        for limits in models:
+            placed_by_name = {each.constraint.joints[0]: each for each in limits.placed}
             rotations = legal.pose.rotations.copy()
             for name in progress(list(placed_by_name)):
                 placed = placed_by_name[name]
@@ -162,7 +191,7 @@ def clamp_clip(
                     columns = zip(placed.constraint.joints, mask.T, strict=True)
                     frames |= {joint: np.flatnonzero(c) for joint, c in columns if c.any()}
             legal = replace(legal, pose=legal.pose.with_rotations(rotations))
-        if softening is not None or all(model.check(legal).ok for model in models[:-1]):
+        if softening is not None or all(limits.check(legal).ok for limits in models[:-1]):
             break
     return legal, ClampReport(clip.name, moved, over)
 

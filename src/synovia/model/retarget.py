@@ -40,6 +40,16 @@ def carry(model: LimitModel, found: Match, clip: str) -> LimitModel:
     return type(model)(constraints, found.skeleton, usual=usual)
 
 
+def for_clip(
+    model: LimitModel, clip: Clip, names: Mapping[str, str] | None
+) -> tuple[LimitModel, dict[str, str]]:
+    """Return a model on a clip's skeleton, with warnings, and its names by those of the clip."""
+    found = model.match(clip.skeleton, names)
+    found.warn(clip.name)
+    ours = {clip.skeleton.names[joint]: name for name, joint in found.joints.items()}
+    return carry(model, found, clip.name), ours
+
+
 def retarget(
     model: LimitModel,
     skeleton: Skeleton,

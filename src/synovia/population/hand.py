@@ -17,7 +17,7 @@ from .. import quat
 from ..arrays import Vectors, unit_vectors
 from ..charts import Hinges, SwingTwist
 from ..limit import DependentRange, Limit, mirror_limit
-from ..limit.node_grid import node_directions
+from ..limit.node_grid import NodeGrid
 from ..model import Constraint
 from ..model.coupled import couple
 from ..rigs.canonical import FINGER_DIRECTIONS, FORWARD, LEFT, UP
@@ -167,7 +167,7 @@ def _coupled_distal(finger: str, limits: dict[str, Limit]) -> DependentRange:
     With flexion p of the PIP, it bends by at most c + ⅔ p, c being its end beside a straight
     finger. The two joints have one deep flexor, and a ligament that the PIP relaxes.
     """
-    directions = node_directions(COUPLING_DIVISIONS)
+    directions = NodeGrid(3, COUPLING_DIVISIONS).nodes
     bent = np.arctan2(-directions @ UP, directions @ LEFT)
     bent = np.where(bent < -0.5 * np.pi, np.pi, bent)  # far flexion, not extension, goes round
     straight = np.radians(published()["Distal"]["flexion beside a straight finger"])

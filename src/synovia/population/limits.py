@@ -19,7 +19,7 @@ from ..anatomy.part import REFERENCE_HEIGHT
 from ..arrays import TURN, Bytes, Quats
 from ..io import load_limits
 from ..limit import Limit, mirror_limit
-from ..model import JointReport, Limb, LimitModel, Report, couple, limbs_on_rig
+from ..model import JointReport, Limb, LimitModel, Report, couple, limbs_on_rig, share_twist
 from ..model.report import Verdict
 from ..rigs import FACE, FINGERS, MEASURED_FROM, ROLES, Alignment, Rig, align, recognize
 from ..rigs.alignment import MIN_CONFIDENCE
@@ -215,7 +215,7 @@ class HumanLimits:
     def _finding(self, model: LimitModel, row: JointReport, clip: Clip) -> Finding:
         """Return a finding about a joint in its worst frame."""
         frame = row.worst_frame
-        pose = model.share_twist(Pose(clip.pose.rotations[frame], clip.pose.positions[frame]))
+        pose = share_twist(model, Pose(clip.pose.rotations[frame], clip.pose.positions[frame]))
         placed = next(p for p in model.placed if row.name in p.constraint.joints)
         k, role = placed.constraint.joints.index(row.name), self.roles[row.name]
         relative = placed.relative(pose.rotations)

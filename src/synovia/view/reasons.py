@@ -13,7 +13,7 @@ import numpy as np
 from .. import learn, quat
 from ..arrays import Floats, Halves, Ints, Quats, Within
 from ..limit import Limit
-from ..model import Limb, LimitModel
+from ..model import Limb, LimitModel, share_twist
 from ..population.findings import JOINT_NAMES, describe_move, joint_name
 from ..rigs import MEASURED_FROM, Alignment
 from ..schema import Rotation
@@ -288,7 +288,7 @@ def _deciding(model: LimitModel, name: str, pose: Pose) -> tuple[LimitModel, Pos
     if not models:
         raise ValueError(f"{name} has no limit")
     for candidate in models:
-        shared = candidate.share_twist(pose)
+        shared = share_twist(candidate, pose)
         rotation = _relative_rotation(candidate, name, shared)
         is_legal = limit_in_pose(candidate, name, shared).contains(rotation)
         if not is_legal or _tight_limb(candidate, name, shared) is not None:
