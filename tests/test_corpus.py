@@ -547,7 +547,7 @@ def test_a_corpus_fit_is_the_fit_of_its_cells(made):
     }
     options = FitOptions.of("kdop", None, reject=0.02)
     skeleton = every[0][2].head.skeleton
-    expected = learn_from_takes(takes, skeleton, options, {}, []).limits
+    expected = learn_from_takes(takes, skeleton, options, []).limits
     for name, limit in fit_corpus(corpus, options).limits.items():
         np.testing.assert_array_equal(limit.packed, expected[name].packed)
 

@@ -13,7 +13,7 @@ from clips import person
 from synovia import SHAPES, Limit, LimitModel, quat
 from synovia.evidence import TradeoffCurve, at_rejection, compare, families
 from synovia.evidence.comparison import nanoseconds, size_in_file
-from synovia.evidence.study import Excerpt, Study, uniform_rotations, widen
+from synovia.evidence.study import Study, uniform_rotations, widen
 from synovia.learn import (
     FitOptions,
     find_duplicates,
@@ -255,25 +255,11 @@ def test_progress_goes_family_by_family_the_fast_ones_first(people):
     assert tried[:4] == [("LeftArm", s) for s in ("people", "theta-phi", "box", "box")]
 
 
-def test_joints_that_are_alike_have_the_same_outcome(people):
-    still = []
-    for clip in people:
-        rotations = clip.pose.rotations.copy()
-        rotations[:, 3] = rotations[:, 4] = quat.IDENTITY
-        still.append(replace(clip, pose=replace(clip.pose, rotations=rotations)))
-    joints, shapes = ["LeftForeArm", "LeftHand"], ["box", "reach-cone"]
-    found = compare(still, shapes, joints=joints, margin=0.1)
-    for joint in joints:
-        alone = compare(still, shapes, joints=[joint], margin=0.1)
-        own = [trial for trial in found.trials if trial.joint == joint]
-        assert [t.outcome for t in own] == [t.outcome for t in alone.trials]
-        assert [t.bytes for t in own] == [t.bytes for t in alone.trials]
-
-
-def test_a_quick_look_is_at_joints_that_move_at_few_frames_and_charts(people):
+def test_a_quick_look_is_at_joints_that_move_at_few_frames_and_charts(people, monkeypatch):
+    monkeypatch.setattr("synovia.evidence.study.QUICK_JOINTS", 2)
+    monkeypatch.setattr("synovia.evidence.study.QUICK_FRAMES", 50)
     whole = Study.of(people)
-    part = Excerpt(joints=2, frames=50, charts=1)
-    study = part.study(whole)
+    study = whole.excerpt()
     spread = {
         name: np.mean(
             [quat.angle_between(quat.mean(t.rotations), t.rotations).mean() for t in takes]
@@ -282,14 +268,10 @@ def test_a_quick_look_is_at_joints_that_move_at_few_frames_and_charts(people):
     }
     assert set(study.names) == set(sorted(spread, key=spread.get)[-2:])
     assert {len(take.rotations) for takes in study.takes.values() for take in takes} == {40}
-    assert part.families([("box", "a"), ("box", "b"), ("kdop", "a")]) == [
-        ("box", "a"),
-        ("kdop", "a"),
-    ]
-    found = compare(people, ["box"], excerpt=part, margin=0.1)
-    assert [trial.joint for trial in found.trials] == list(study.names)
-    with pytest.raises(ValueError, match="frames must be an integer of at least 1, got 0"):
-        Excerpt(joints=1, frames=0, charts=1)
+    found = compare(people, ["box", "ellipsoid"], quick=True, margin=0.1)
+    tried = [(trial.joint, trial.shape) for trial in found.trials]
+    assert tried == [(joint, shape) for joint in study.names for shape in ("box", "ellipsoid")]
+    assert found.trials[0].chart == families(["box"])[0][1]
 
 
 def test_outcomes_name_the_worst_and_add_up(compared):

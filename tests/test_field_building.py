@@ -10,7 +10,7 @@ import pytest
 from fields import EULER
 from synovia import DistanceField, EulerZYZ, Limit, RotationVector, quat
 from synovia.learn import field_from_paths
-from synovia.learn.fields import subdivide
+from synovia.learn.people import subdivide
 from synovia.shapes.distance_field.grid import (
     close_axes,
     fill_holes,

@@ -200,22 +200,14 @@ def test_one_frame_and_joints_that_never_move_give_thin_but_valid_limits(shape: 
     assert learned.volume() == dict.fromkeys(NAMES[1:], 0.0)
 
 
-@pytest.mark.parametrize("reference", ["mean", "rest", 3, clip("other", seed=5)])
-def test_references_change_the_chart_and_not_what_is_inside(reference: str | int | Clip) -> None:
+@pytest.mark.parametrize("reference", ["mean", "rest"])
+def test_references_change_the_chart_and_not_what_is_inside(reference: str) -> None:
     source = clip()
     learned = LimitModel.fit([source], reference=reference)
     assert learned.check(source).ok
     arm = learned.limits["LeftArm"].chart.reference
     rotations = source.pose.rotations[:, 2]
-    expected = (
-        {
-            "mean": quat.mean(rotations),
-            "rest": quat.IDENTITY,
-            3: rotations[3],
-        }.get(reference)
-        if not isinstance(reference, Clip)
-        else reference.pose.rotations[0, 2]
-    )
+    expected = {"mean": quat.mean(rotations), "rest": quat.IDENTITY}[reference]
     np.testing.assert_allclose(quat.angle_between(arm, expected), 0.0, atol=1e-12)
 
 
@@ -280,7 +272,7 @@ def test_bad_input_is_refused_by_name(model: LimitModel) -> None:
     with pytest.raises(ValueError, match="no joint is left"):
         LimitModel.fit([clip()], exclude=NAMES[1:])
     with pytest.raises(ValueError, match="reference must be"):
-        LimitModel.fit([clip()], reference=999)
+        LimitModel.fit([clip()], reference="median")
     with pytest.raises(ValueError, match="shape must be one of box, ellipsoid, kdop, product"):
         LimitModel.fit([clip()], "sphere")
     with pytest.raises(ValueError, match="reject must be a share"):

@@ -11,6 +11,7 @@ from synovia import quat
 from synovia.learn import Take, flips, leave_one_out, leave_parts_out, performer_of, thin, trim
 from synovia.learn.takes import flips_by_steps
 from synovia.learn.trimming import (
+    COMPARED_CELL,
     CONFIRMATION_RADIUS,
     _least_confirmed,
     confirmations,
@@ -137,37 +138,20 @@ def five_performers(rng):
     ]
 
 
-@pytest.mark.parametrize("k", [1, 2, 4])
-def test_distance_to_others_is_that_of_all_pairs(rng, k):
+def test_distance_to_others_is_that_of_all_pairs(rng):
     takes = five_performers(rng)
-    answers = distance_to_others(takes, others=k, cell=1e-9)
-    for answer, expected in zip(answers, others_by_brute_force(takes, k), strict=True):
-        np.testing.assert_allclose(answer, expected, atol=1e-7)
+    exact = np.concatenate(others_by_brute_force(takes, confirmations(5)))
+    found = np.concatenate(distance_to_others(takes))
+    assert 0.0 < np.abs(found - exact).max() <= 2.0 * np.sqrt(3.0) * COMPARED_CELL
 
 
-def test_cells_blur_the_distance_by_two_diagonals_at_most(rng):
+def test_what_is_near_enough_needs_no_search(rng):
     takes = five_performers(rng)
-    blurred = np.concatenate(distance_to_others(takes, others=2, cell=0.1))
-    exact = np.concatenate(others_by_brute_force(takes, 2))
-    assert 0.0 < np.abs(blurred - exact).max() <= 2.0 * np.sqrt(3.0) * 0.1
-
-
-def test_unconfirmed_frames_are_those_of_all_pairs(rng):
-    takes = five_performers(rng)
-    found = np.concatenate(distance_to_others(takes, cell=1e-9)) > CONFIRMATION_RADIUS
-    expected = np.concatenate(others_by_brute_force(takes, confirmations(5))) > CONFIRMATION_RADIUS
-    assert 0 < expected.sum() < len(expected)
-    assert found.tolist() == expected.tolist()
-
-
-@pytest.mark.parametrize("k", [1, 2, 4])
-def test_what_is_near_enough_needs_no_search(rng, k):
-    takes = five_performers(rng)
-    plain = np.concatenate(distance_to_others(takes, others=k))
-    found = np.concatenate(distance_to_others(takes, others=k, enough=CONFIRMATION_RADIUS))
+    plain = np.concatenate(distance_to_others(takes))
+    found = np.concatenate(distance_to_others(takes, enough=CONFIRMATION_RADIUS))
     far = plain > CONFIRMATION_RADIUS
-    assert far.any()
-    assert (found == 0.0).any() or k == 4
+    assert 0 < far.sum() < len(far)
+    assert (found == 0.0).any()
     np.testing.assert_array_equal(found[far], plain[far])
     assert (found[~far] <= plain[~far]).all()
 
@@ -204,12 +188,6 @@ def test_a_performer_does_not_confirm_themselves(rng):
         True,
         True,
     ]
-
-
-def test_too_few_performers_confirm_nothing():
-    takes = [take(wave(5), name) for name in "abc"]
-    with pytest.raises(ValueError, match="fewer than the 3 performers, got 3"):
-        distance_to_others(takes, others=3)
 
 
 def test_a_third_of_the_performers_confirms():

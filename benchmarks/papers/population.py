@@ -16,9 +16,8 @@ import numpy as np
 
 from synovia import load_clip, quat
 from synovia.evidence import TradeoffCurve, at_rejection, families
-from synovia.evidence.study import JointStudy, Study, growing_limit
-from synovia.evidence.tradeoff import family_name, family_options
-from synovia.learn import DEFAULT_WITHIN, Fold, Sample, thin
+from synovia.evidence.study import JointStudy, Study, family_name, growing_limit
+from synovia.learn import DEFAULT_WITHIN, FitOptions, Fold, Sample, thin
 from synovia.learn.population import estimate_offset, turn_bones
 
 from .tradeoff import BASELINES, at_volume, curves
@@ -78,7 +77,7 @@ def performers(joint: JointStudy, found: Sequence[TradeoffCurve], volume: float)
         margin = float(np.interp(volume, curve.volume, curve.knobs) - DEFAULT_WITHIN)
         fitted = {
             fold.name: growing_limit(
-                joint, family_options(shape, chart), fold, fold.held_out
+                joint, FitOptions(shape, chart, margin=0.0), fold, fold.held_out
             ).limit(margin)
             for fold in joint.folds
         }

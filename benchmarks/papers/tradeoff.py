@@ -15,8 +15,7 @@ from synovia import Clip, quat
 from synovia.arrays import TURN, Floats, Quats, Scalars, Vectors
 from synovia.charts import DirectionTwist
 from synovia.evidence import TradeoffCurve, families
-from synovia.evidence.study import JointStudy, Study, uniform_rotations, widen
-from synovia.evidence.tradeoff import family_name, family_options
+from synovia.evidence.study import JointStudy, Study, family_name, uniform_rotations, widen
 from synovia.learn import FitOptions, thin
 from synovia.shapes.extent import tangent_basis
 
@@ -181,7 +180,7 @@ def family_curve(
     joint: JointStudy, shape: str, chart: str, margins: Floats, everywhere: Quats
 ) -> TradeoffCurve:
     """Return the curve of one family: fitted once for each fold, then widened."""
-    options, name = family_options(shape, chart), family_name(shape, chart)
+    options, name = FitOptions(shape, chart, margin=0.0), family_name(shape, chart)
     if options.estimator is not None:
         regions = [options.estimator.of(fold.rest).distance for fold in joint.folds]
         return _curve_of_knobs(name, joint, regions, everywhere)

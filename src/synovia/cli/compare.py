@@ -115,7 +115,7 @@ def compare(
         performers=performers,
         joints=joints,
         names=names or None,
-        excerpt=evidence.QUICK if quick else None,
+        quick=quick,
         progress=terminal.progress("comparing"),
     )
     if output is not None:

@@ -10,11 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .. import quat
 from ..learn import FitOptions, Progress, bone_axes, joints_to_fit, learn_from_takes
 from ..learn.dependents import LearnedPair, VariableLimit, cut_chains, learn_pair, pairs_to_learn
-from ..learn.duplicates import compare_marks
 from ..learn.fitting import LearnedLimits, thin_message
+from ..learn.takes import compare_marks
 from ..model import LimitModel, couple
 from ..skeleton import Skeleton, match, names_in
 from ..text import error_text
@@ -69,8 +68,8 @@ def fit_corpus(
     entries = list({entry.mark: entry for entry in reversed(corpus.entries)}.values())[::-1]
     if not entries:
         raise ValueError(f"{corpus.folder}: no clips to learn from")
-    if options.blend is not None or options.reference not in ("mean", "rest"):
-        raise ValueError("a corpus is fitted about its mean or the pose at rest, and not blended")
+    if options.blend is not None:
+        raise ValueError("a corpus cannot be blended")
     options = replace(options, relative_to=dict(corpus.options.ancestors))
     heads = {entry.mark: load_head(corpus.summary_file(entry.mark)) for entry in entries}
     first = min(entries, key=lambda entry: (entry.name, entry.mark))
@@ -200,12 +199,9 @@ def _fit_joint(
 ) -> JointFit:
     takes = [take_of(part, performer) for performer, part in cells.items()]
     (joint,) = task.joints
-    references = {joint: quat.IDENTITY} if options.reference == "rest" else {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        learned = learn_from_takes(
-            {joint: takes}, skeleton, options, references, (), flips={joint: task.flips}
-        )
+        learned = learn_from_takes({joint: takes}, skeleton, options, (), flips={joint: task.flips})
     return learned, [warning.message for warning in caught]
 
 
@@ -293,7 +289,6 @@ def _merge_people(entries: Sequence[ClipEntry], heads: Sequence[Head]) -> list[C
         [head.fingerprint for head in heads],
         performers,
     )
-    for message in replace(duplicates, common_rig=()).warnings():
-        warnings.warn(message, stacklevel=3)
+    replace(duplicates, common_rig=()).warn()
     people = duplicates.people(performers)
     return [replace(entry, performer=people[entry.name]) for entry in entries]

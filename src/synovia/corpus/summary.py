@@ -25,8 +25,7 @@ from ..arrays import Ints, Mask, Points, Quats, Within
 from ..io.files import atomic_write
 from ..io.skeletons import MAX_FRAME_TIME, MIN_FRAME_TIME, StoredSkeleton
 from ..learn import Take, flips, invented_first_frame
-from ..learn.duplicates import fingerprint
-from ..learn.takes import flips_by_steps
+from ..learn.takes import fingerprint, flips_by_steps
 from ..schema import LISTS, decode, encode
 from ..skeleton import Clip, Skeleton, lineage
 

@@ -1,39 +1,33 @@
-"""Comparison of families of limits by leave-one-out over performers or clips."""
+"""Comparison of families of limits by leave-one-out over performers or clips, and their curves."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .. import learn, quat
-from ..arrays import Mask, Quats, Scalars
+from .. import learn
+from ..arrays import Floats, Quats, own
 from ..io.limits import FILES
 from ..learn.margins import HeldOut, least_for
-from ..limit import Limit, has_axis
+from ..limit import Limit
 from ..schema import encode
 from ..skeleton import Clip
 from .study import (
     VOLUME_SAMPLES,
-    Excerpt,
     GroupBy,
     GrowingLimit,
     JointStudy,
     Study,
-    growing_limit,
-    uniform_rotations,
-)
-from .tradeoff import (
-    TradeoffCurve,
-    at_rejection,
     families,
     family_name,
-    family_options,
     fastest_first,
+    growing_limit,
+    uniform_rotations,
 )
 
 ALL = "all joints"  # joint name of a trial that is a mean over joints
@@ -42,6 +36,52 @@ MARGIN_STEP = np.radians(0.1)  # radians; resolution of the margin
 MAX_REJECTION = 0.3  # share of frames; curves end where limits are too tight to be of use
 TIMED_JOINTS = 4  # timing all joints of a field would take longer than the comparison
 TIMED_ROTATIONS = 4096  # enough for a stable mean of one call
+
+
+@dataclass(frozen=True, eq=False)
+class TradeoffCurve:
+    """Share of held-out frames rejected against share of all rotations accepted."""
+
+    name: str
+    knobs: Floats
+    """(n,): the parameter that makes the region grow; margins in radians for limits."""
+    rejected: Floats
+    """(n,): share of held-out frames outside, as a mean over the groups held out."""
+    volume: Floats
+    """(n,): share of all rotations inside."""
+
+    def __post_init__(self) -> None:
+        own(self, knobs=(None,), rejected=(None,), volume=(None,))
+        if not len(self.knobs) == len(self.rejected) == len(self.volume) > 0:
+            raise ValueError(
+                "a curve needs as many rejections and volumes as knobs, and at least one, got "
+                f"{len(self.knobs)}, {len(self.rejected)} and {len(self.volume)}"
+            )
+
+    def to_rows(self) -> list[dict[str, float]]:
+        """Return a JSON-compatible dictionary for each point, margins in degrees."""
+        columns = np.degrees(self.knobs), self.rejected, self.volume
+        names = ("margin_deg", "rejected", "volume")
+        return [dict(zip(names, row, strict=True)) for row in np.stack(columns, axis=1).tolist()]
+
+    @property
+    def frontier(self) -> tuple[Floats, Floats]:
+        """Volumes in ascending order, and the least rejection at that volume or below it."""
+        order = np.lexsort((self.rejected, self.volume))
+        return self.volume[order], np.minimum.accumulate(self.rejected[order])
+
+
+def at_rejection(curve: TradeoffCurve, rejected: float) -> float:
+    """Return the least volume that rejects at most `rejected`; nan if the curve stays above."""
+    volumes, shares = curve.frontier
+    enough = np.flatnonzero(shares <= rejected)
+    if len(enough) == 0:
+        return float("nan")
+    k = int(enough[0])
+    if k == 0:
+        return float(volumes[0])
+    back = (shares[k - 1] - rejected) / (shares[k - 1] - shares[k])
+    return float(volumes[k - 1] + back * (volumes[k] - volumes[k - 1]))
 
 
 @dataclass(frozen=True)
@@ -116,7 +156,7 @@ class Trial:
             "correction_outside_deg": float(np.degrees(outcome.correction_outside)),
             "bytes": self.bytes,
             "ns": self.ns,
-            "curve": [] if self.curve is None else _curve_rows(self.curve),
+            "curve": [] if self.curve is None else self.curve.to_rows(),
         }
 
 
@@ -208,30 +248,6 @@ def _mean_curve(curves: Sequence[TradeoffCurve]) -> TradeoffCurve:
     return TradeoffCurve(curves[0].name, np.mean(knobs, axis=0), levels, volumes.mean(axis=0))
 
 
-def _curve_rows(curve: TradeoffCurve) -> list[dict[str, float]]:
-    columns = np.degrees(curve.knobs).tolist(), curve.rejected.tolist(), curve.volume.tolist()
-    names = ("margin_deg", "rejected", "volume")
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-
-
-@dataclass(frozen=True)
-class Criterion:
-    """The margin at which families are compared, and the points of their curves."""
-
-    margin: float | None
-    """Radians; None for the least margin that meets `reject`."""
-    reject: float
-    """Share of held-out frames that may be outside."""
-    margins: tuple[float, ...]
-    """Points of the curves, radians."""
-    seed: int
-
-    def __post_init__(self) -> None:
-        if self.margin is not None and not 0.0 <= self.margin < np.inf:
-            raise ValueError(f"margin must be at least 0 radians, got {self.margin}")
-        learn.check_rejection(self.reject)
-
-
 def compare(
     clips: Sequence[Clip],
     shapes: Sequence[str] | None = None,
@@ -244,8 +260,7 @@ def compare(
     performers: learn.Performers = None,
     joints: Sequence[str] | None = None,
     names: Mapping[str, str] | None = None,
-    excerpt: Excerpt | None = None,
-    seed: int = 0,
+    quick: bool = False,
     progress: learn.Progress = iter,
 ) -> Comparison:
     """Return how each family of limits performs on held-out frames.
@@ -271,21 +286,23 @@ def compare(
         Margins, in radians, for curves of rejection against volume.
     trim, performers, joints, names
         As in `LimitModel.fit`.
-    excerpt
-        Restricts joints, frames and charts, for a quick look.
+    quick
+        Compares one chart of each shape, at a few joints and frames.
     progress
         Receives the steps, such as "box in euler, LeftArm", and yields them one by one. The
         fastest families come first.
-    seed
-        Seed of the rotations by which volumes are estimated.
     """
-    criterion = Criterion(margin, reject, tuple(margins), seed)
+    if margin is not None and not 0.0 <= margin < np.inf:
+        raise ValueError(f"margin must be at least 0 radians, got {margin}")
+    learn.check_rejection(reject)
     options = learn.FitOptions(trim=trim, performers=performers, joints=joints, names=names)
     chosen = families(shapes)
     study = Study.of(clips, options, by=by)
     study.duplicates.warn()
-    if excerpt is not None:
-        chosen, study = excerpt.families(chosen), excerpt.study(study)
+    if quick:
+        first_charts = {shape: (shape, chart) for shape, chart in reversed(chosen)}
+        chosen = [family for family in chosen if family in first_charts.values()]
+        study = study.excerpt()
     studied = [joint for joint in map(study.joint, study.names) if joint.folds]
     if not studied:
         raise ValueError(f"no joint is in two of the {by}s: {', '.join(study.names)}")
@@ -294,24 +311,15 @@ def compare(
         for family in fastest_first(chosen)
         for joint in studied
     }
-    timed = _spread_joints(studied, TIMED_JOINTS)
-    found: dict[tuple[str, str, str], Trial] = {}
-    shared: dict[tuple[object, ...], Trial] = {}
+    timed = studied[:: -(-len(studied) // TIMED_JOINTS)]
+    trials: dict[tuple[str, str, str], Trial] = {}
     for step in progress(list(steps)):
         joint, shape, chart = steps[step]
-        # Joints with equal rotations, such as those that never move, share their result.
-        key = (joint.fingerprint, joint.axis.tobytes() if has_axis(chart) else b"", shape, chart)
-        if key not in shared:
-            shared[key] = _trial(joint, shape, chart, criterion, timed=joint in timed)
-        found[joint.name, shape, chart] = replace(shared[key], joint=joint.name)
-    trials = [found[joint.name, *family] for joint in studied for family in chosen]
-    return Comparison(by, study.groups, study.duplicates, tuple(trials))
-
-
-def _spread_joints(joints: Sequence[JointStudy], most: int) -> list[JointStudy]:
-    """Return at most `most` joints with different rotations, evenly spaced in the list."""
-    distinct = list({joint.fingerprint: joint for joint in reversed(joints)}.values())[::-1]
-    return distinct[:: -(-len(distinct) // most)]
+        trials[joint.name, shape, chart] = _trial(
+            joint, shape, chart, margin, reject, margins, timed=joint in timed
+        )
+    ordered = [trials[joint.name, *family] for joint in studied for family in chosen]
+    return Comparison(by, study.groups, study.duplicates, tuple(ordered))
 
 
 def size_in_file(limit: Limit) -> int:
@@ -319,11 +327,11 @@ def size_in_file(limit: Limit) -> int:
     return len(json.dumps(encode(limit, FILES), separators=(",", ":")).encode())
 
 
-def nanoseconds(limit: Limit, observed: Quats, seed: int = 0) -> float:
+def nanoseconds(limit: Limit, observed: Quats) -> float:
     """Return the time to project one rotation, for half observed and half uniform rotations."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     rotations = np.concatenate(
-        [rng.choice(observed, TIMED_ROTATIONS // 2), uniform_rotations(TIMED_ROTATIONS // 2, seed)]
+        [rng.choice(observed, TIMED_ROTATIONS // 2), uniform_rotations(TIMED_ROTATIONS // 2)]
     )
     limit.project(rotations)
     best = np.inf
@@ -335,26 +343,34 @@ def nanoseconds(limit: Limit, observed: Quats, seed: int = 0) -> float:
 
 
 def _trial(
-    joint: JointStudy, shape: str, chart: str, criterion: Criterion, *, timed: bool
+    joint: JointStudy,
+    shape: str,
+    chart: str,
+    margin: float | None,
+    reject: float,
+    margins: Sequence[float],
+    *,
+    timed: bool,
 ) -> Trial:
-    options, seed = family_options(shape, chart), criterion.seed
+    """Return the results of a family at a joint; the options are those of `compare`."""
+    options, name = learn.FitOptions(shape, chart, margin=0.0), family_name(shape, chart)
     limits = [growing_limit(joint, options, fold, fold.held_out) for fold in joint.folds]
-    margin, met_target = criterion.margin, True
+    met_target = True
     if margin is None:
-        margin = _margin_for(criterion.reject, limits)
+        margin = _margin_for(reject, limits)
         shares = [each.outside(margin).mean() for each in limits]
-        met_target = bool(np.mean(shares) <= criterion.reject)
+        met_target = bool(np.mean(shares) <= reject)
     observed = joint.folds[0].held_out
     everybody = growing_limit(joint, options, None, observed).limit(margin)
     return Trial(
         joint=joint.name,
         shape=shape,
         chart=chart,
-        outcome=_outcome([fold.name for fold in joint.folds], limits, margin, seed),
+        outcome=_outcome([fold.name for fold in joint.folds], limits, margin),
         met_target=met_target,
         bytes=size_in_file(everybody),
-        ns=nanoseconds(everybody, observed, seed) if timed else None,
-        curve=_curve(limits, family_name(shape, chart), criterion) if criterion.margins else None,
+        ns=nanoseconds(everybody, observed) if timed else None,
+        curve=_curve(limits, name, margins) if len(margins) else None,
     )
 
 
@@ -384,42 +400,30 @@ def _margin_for(reject: float, limits: Sequence[GrowingLimit]) -> float:
     return step(count)
 
 
-def _outcome(
-    names: Sequence[str], limits: Sequence[GrowingLimit], margin: float, seed: int
-) -> Outcome:
+def _outcome(names: Sequence[str], limits: Sequence[GrowingLimit], margin: float) -> Outcome:
     wider = [each.limit(margin) for each in limits]
-    outside = [~wide.contains(each.rotations) for wide, each in zip(wider, limits, strict=True)]
-    moved = [
-        _move_lengths(wide, each.rotations, out)
-        for wide, each, out in zip(wider, limits, outside, strict=True)
-    ]
+    pairs = [(wide, each.rotations) for wide, each in zip(wider, limits, strict=True)]
+    outside = [~wide.contains(rotations) for wide, rotations in pairs]
+    moved = [wide.correction(rotations) for wide, rotations in pairs]
     beyond = np.concatenate([angles[out] for angles, out in zip(moved, outside, strict=True)])
     return Outcome(
         margin=margin,
         rejected={name: float(out.mean()) for name, out in zip(names, outside, strict=True)},
-        volume=float(np.mean([wide.volume(VOLUME_SAMPLES, seed) for wide in wider])),
+        volume=float(np.mean([wide.volume(VOLUME_SAMPLES) for wide in wider])),
         correction=float(np.mean([angles.mean() for angles in moved])),
         correction_outside=float(beyond.mean()) if len(beyond) else 0.0,
     )
 
 
-def _move_lengths(limit: Limit, rotations: Quats, outside: Mask) -> Scalars:
-    """Return the angles (n,) of projection, in radians; 0 where `outside` is False."""
-    angles, beyond = np.zeros(len(rotations)), rotations[outside]
-    if len(beyond):
-        angles[outside] = quat.angle_between(beyond, limit.project(beyond))
-    return angles
-
-
-def _curve(limits: Sequence[GrowingLimit], name: str, criterion: Criterion) -> TradeoffCurve:
+def _curve(limits: Sequence[GrowingLimit], name: str, margins: Sequence[float]) -> TradeoffCurve:
     starts = np.array([limits[0].min_margin, 0.0])
-    knobs = np.unique(np.round(starts[:, None] + np.asarray(criterion.margins), 9))
+    knobs = np.unique(np.round(starts[:, None] + np.asarray(margins), 9))
     # The widest first: building it caches the narrower ones, and the loop can stop early.
     rows: list[tuple[float, float, float]] = []
     for knob in knobs[::-1].tolist():
         rejected = float(np.mean([each.outside(knob).mean() for each in limits]))
         if rows and rejected > max(MAX_REJECTION, rows[0][1]):
             break
-        volume = np.mean([each.volume(knob, criterion.seed) for each in limits])
+        volume = np.mean([each.volume(knob) for each in limits])
         rows.append((knob, rejected, float(volume)))
     return TradeoffCurve(name, *np.array(rows[::-1]).T)

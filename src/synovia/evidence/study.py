@@ -1,25 +1,56 @@
-"""Folds of each joint, by performer or clip, and limits fitted to the others."""
+"""Families to compare, folds of each joint, and limits fitted to the others of a fold."""
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from .. import learn, quat
-from ..arrays import Mask, Quats, Scalars, Vectors, whole_number
-from ..limit import Limit
+from ..arrays import Mask, Quats, Scalars, Vectors
+from ..charts import CHARTS
+from ..limit import Limit, compared_charts, shape_named, suits
+from ..shapes import SHAPES
 from ..skeleton import Clip
 
 GroupBy = Literal["performer", "clip"]
 VOLUME_SAMPLES = 4000  # legal rotations for the volume of one limit; means over folds are finer
 UNIFORM_SAMPLES = 20_000  # uniform rotations for the volume near people
 KEPT_LIMITS = 4  # grown limits kept; the search for a margin asks for the last few again
+QUICK_JOINTS, QUICK_FRAMES = 3, 300  # of a quick comparison, which has one chart for each shape
+ESTIMATOR_CHART = "rotation-vector"  # the chart in which estimators are compared
+
+
+def families(shapes: Sequence[str] | None = None) -> list[tuple[str, str]]:
+    """Return pairs of shape or estimator names and chart names, for `shapes` or for all.
+
+    Charts are those of `compared_charts`.
+    """
+    for name in shapes or ():
+        if name not in learn.ESTIMATORS:
+            shape_named(name)
+    return [
+        (shape, chart)
+        for shape in shapes or (*SHAPES, *learn.ESTIMATORS)
+        for chart in ([ESTIMATOR_CHART] if shape in learn.ESTIMATORS else compared_charts())
+        if shape in learn.ESTIMATORS or suits(CHARTS[chart], SHAPES[shape])
+    ]
+
+
+def fastest_first(chosen: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return families with convex shapes, which are the fastest, first."""
+    return sorted(
+        chosen, key=lambda family: family[0] not in SHAPES or not SHAPES[family[0]].convex
+    )
+
+
+def family_name(shape: str, chart: str) -> str:
+    """Return the display name of a family: "kdop in swing-twist", or that of an estimator."""
+    return shape if shape in learn.ESTIMATORS else f"{shape} in {chart}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,15 +73,6 @@ class JointStudy:
         everybody: dict[str | None, learn.TrimResult] = {None: learn.trim(self.takes, self.trim)}
         return everybody | {fold.name: learn.trim(fold.rest, self.trim) for fold in self.folds}
 
-    @cached_property
-    def fingerprint(self) -> bytes:
-        """Hash of the rotations in all clips, without the bone's axis."""
-        digest = hashlib.sha256()
-        for take in self.takes:
-            digest.update(f"{take.clip}\0{len(take.rotations)}\0".encode())
-            digest.update(take.rotations.tobytes())
-        return digest.digest()
-
     def limit(self, options: learn.FitOptions, fold: learn.Fold | None = None) -> Limit:
         """Return the limit fitted to the others of `fold`, or to all takes if it is None."""
         takes = self.takes if fold is None else fold.rest
@@ -61,56 +83,6 @@ class JointStudy:
                 takes, options, reference=None, axis=self.axis, trimmed=trimmed
             )
         return fitted.limit
-
-
-@dataclass(frozen=True)
-class Excerpt:
-    """Upper bounds for a quick comparison."""
-
-    joints: int
-    """Number of joints; those whose rotations vary most."""
-    frames: int
-    """Frames of each clip, evenly spaced, without capture flips."""
-    charts: int
-    """Charts of each shape; the first ones."""
-
-    def __post_init__(self) -> None:
-        for name in ("joints", "frames", "charts"):
-            whole_number(name, getattr(self, name), least=1)
-
-    def study(self, whole: Study) -> Study:
-        """Return a study with fewer joints and frames."""
-        spread = {name: _spread(takes) for name, takes in whole.takes.items() if takes}
-        chosen = sorted(spread, key=lambda name: -spread[name])[: self.joints]
-        names = tuple(name for name in whole.names if name in chosen)
-        takes = {
-            name: [_fewer_frames(take, self.frames) for take in whole.takes[name]] for name in names
-        }
-        return replace(whole, names=names, takes=takes)
-
-    def families(self, chosen: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Return pairs of shape and chart with fewer charts."""
-        charts: dict[str, list[str]] = {}
-        for shape, chart in chosen:
-            charts.setdefault(shape, []).append(chart)
-        return [(shape, chart) for shape, names in charts.items() for chart in names[: self.charts]]
-
-
-QUICK = Excerpt(joints=3, frames=300, charts=1)
-"""Excerpt of `synovia compare --quick`."""
-
-
-def _spread(takes: Sequence[learn.Take]) -> float:
-    """Return the mean angle between rotations and the mean of their take, in radians."""
-    paths = [take.without_flips() for take in takes]
-    return float(np.mean([quat.angle_between(quat.mean(path), path).mean() for path in paths]))
-
-
-def _fewer_frames(take: learn.Take, most: int) -> learn.Take:
-    """Return every n-th frame, with n such that at most `most` remain."""
-    rotations = take.without_flips()
-    step = -(-len(rotations) // most)
-    return replace(take, rotations=rotations[::step], frame_time=step * take.frame_time)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,13 +134,38 @@ class Study:
         group_of = people if by == "performer" else learn.join_groups(list(performers), identical)
         groups = tuple(dict.fromkeys(group_of.values()))
         if len(groups) < 2:
-            raise ValueError(_too_few(by, groups))
+            advice = "say who performs, or leave out clip by clip"
+            if by == "clip":
+                raise ValueError(f"to leave clips out takes two that differ, got {groups[0]}")
+            raise ValueError(
+                f"to leave performers out takes two or more, got {groups[0]}; {advice}"
+            )
         wanted = learn.joints_to_fit(clips[0].skeleton, options.joints)
         invented = [options.trim > 0.0 and learn.invented_first_frame(clip) for clip in clips]
         takes = learn.takes_of(
             clips, wanted, drop_first=invented, performers=people, names=options.names
         )
         return cls(tuple(clips), groups, group_of, duplicates, tuple(wanted), takes, options.trim)
+
+    def excerpt(self) -> Study:
+        """Return the joints that vary most, at few frames, evenly spaced, without flips."""
+
+        def spread(name: str) -> float:
+            """Return the mean angle between rotations and the mean of their take, in radians."""
+            paths = [take.without_flips() for take in self.takes[name]]
+            return float(np.mean([quat.angle_between(quat.mean(q), q).mean() for q in paths]))
+
+        def shorten(take: learn.Take) -> learn.Take:
+            """Return every n-th frame, with the least n for at most `QUICK_FRAMES` of them."""
+            rotations = take.without_flips()
+            step = -(-len(rotations) // QUICK_FRAMES)
+            return replace(take, rotations=rotations[::step], frame_time=step * take.frame_time)
+
+        captured = [name for name in self.names if self.takes[name]]
+        chosen = sorted(captured, key=spread, reverse=True)[:QUICK_JOINTS]
+        names = tuple(name for name in self.names if name in chosen)
+        takes = {name: [shorten(take) for take in self.takes[name]] for name in names}
+        return replace(self, names=names, takes=takes)
 
     def joint(self, name: str) -> JointStudy:
         """Return one joint with its folds."""
@@ -185,15 +182,6 @@ def widen(limit: Limit, margin: float) -> Limit:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return limit.grow(margin) if margin >= 0.0 else limit.shrink(-margin)
-
-
-def _too_few(by: GroupBy, groups: Sequence[str]) -> str:
-    if by == "clip":
-        return f"to leave clips out takes two that differ, got {groups[0]}"
-    return (
-        f"to leave performers out takes two or more, got {groups[0]}; say who performs, or leave "
-        "out clip by clip"
-    )
 
 
 def uniform_rotations(n: int, seed: int = 0) -> Quats:
@@ -220,9 +208,9 @@ class WidenedLimit:
         """Return a mask (n,) of the rotations outside at this margin."""
         return ~self.limit(margin).contains(self.rotations)
 
-    def volume(self, margin: float, seed: int) -> float:
+    def volume(self, margin: float) -> float:
         """Return the share of all rotations inside at this margin."""
-        return self.limit(margin).volume(VOLUME_SAMPLES, seed)
+        return self.limit(margin).volume(VOLUME_SAMPLES)
 
     def required_margins(self, margin: float) -> Scalars:
         """Return estimates (n,) of the least margin, in radians, at which each rotation is inside.
@@ -252,8 +240,8 @@ class NearPeople:
     def outside(self, margin: float) -> Mask:
         return np.asarray(self._distances > learn.DEFAULT_WITHIN + margin)
 
-    def volume(self, margin: float, seed: int) -> float:
-        return float((self._everywhere(seed) <= learn.DEFAULT_WITHIN + margin).mean())
+    def volume(self, margin: float) -> float:
+        return float((self._everywhere <= learn.DEFAULT_WITHIN + margin).mean())
 
     def required_margins(self, margin: float) -> Scalars:
         return np.asarray(self._distances - learn.DEFAULT_WITHIN)
@@ -263,9 +251,9 @@ class NearPeople:
         return self.people.distance(self.rotations)
 
     @cached_property
-    def _everywhere(self) -> Callable[[int], Scalars]:
-        """Distances of uniform rotations, by seed."""
-        return cache(lambda seed: self.people.distance(uniform_rotations(UNIFORM_SAMPLES, seed)))
+    def _everywhere(self) -> Scalars:
+        """Distances of uniform rotations."""
+        return self.people.distance(uniform_rotations(UNIFORM_SAMPLES))
 
 
 GrowingLimit = WidenedLimit | NearPeople

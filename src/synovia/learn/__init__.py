@@ -5,30 +5,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..lazy import lazy_getattr
-from .duplicates import Duplicates, find_duplicates, join_groups, same_bones
 from .kinds import JointKind, joint_kind, joint_kinds
 from .margins import Promise, check_rejection
 from .population import Calibration, Population, calibrate
 from .takes import (
+    Duplicates,
     Fold,
     Performers,
     Progress,
     Sample,
     Take,
     bone_axes,
+    find_duplicates,
     flips,
     invented_first_frame,
+    join_groups,
     joints_to_fit,
     leave_one_out,
     leave_parts_out,
     performer_of,
     performers_of,
+    same_bones,
     takes_of,
 )
 from .trimming import MAX_DROPPED, TrimResult, thin, trim
 
 if TYPE_CHECKING:
-    from .fields import field_from_paths
     from .fitting import (
         MAX_MARGIN,
         FitOptions,
@@ -38,14 +40,13 @@ if TYPE_CHECKING:
         measure_from,
         people_field,
     )
-    from .people import DEFAULT_WITHIN, ESTIMATORS, People
+    from .people import DEFAULT_WITHIN, ESTIMATORS, People, field_from_paths
 
 # Names that need charts and shapes.
 __getattr__ = lazy_getattr(
     __name__,
     {
-        "fields": ("field_from_paths",),
-        "people": ("DEFAULT_WITHIN", "ESTIMATORS", "People"),
+        "people": ("DEFAULT_WITHIN", "ESTIMATORS", "People", "field_from_paths"),
         "fitting": (
             *("MAX_MARGIN", "FitOptions", "fit_joint"),
             *("learn", "learn_from_takes", "measure_from", "people_field"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import partial
 from itertools import chain
@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Mask, Points, Quats, Vectors
-from ..charts import Chart, RotationVector
+from ..arrays import Floats, Mask, Quats, Vectors
+from ..charts import RotationVector
 from ..limit import DependentLimit, Limit, chart_for, has_axis
 from ..shapes import Box
-from ..skeleton import Clip, Skeleton, lineage, match, names_in
+from ..skeleton import Clip, Skeleton, lineage
 from .dependents import (
     LearnedPair,
     VariableLimit,
@@ -26,7 +26,6 @@ from .dependents import (
     learn_pair,
     pairs_to_learn,
 )
-from .duplicates import find_duplicates
 from .kinds import joint_kind
 from .margins import DEFAULT_REJECT, HeldOut, Promise, check_rejection, promise
 from .people import DEFAULT_WITHIN, ESTIMATORS, MAX_WITHIN, MIN_WITHIN, People
@@ -37,6 +36,7 @@ from .takes import (
     Sample,
     Take,
     bone_axes,
+    find_duplicates,
     invented_first_frame,
     joints_to_fit,
     performer_of,
@@ -85,11 +85,8 @@ class FitOptions:
     These are frames that no other performer comes near, or that stand alone. 0 keeps every frame,
     flips too.
     """
-    reference: str | int | Clip = "mean"
-    """The origin of the chart: "mean" of the observed rotations, or "rest".
-
-    Also the number of a frame of the first clip, or a clip, for its first frame.
-    """
+    reference: str = "mean"
+    """The origin of the chart: "mean" of the observed rotations, or "rest"."""
     performers: Performers = None
     """The performer of each clip, by the clip's name; or a regular expression with one group that
     finds the performer in the name. See `performer_of`."""
@@ -132,6 +129,8 @@ class FitOptions:
             raise ValueError(
                 f"depends must map joints to others, or be 'auto', got {self.depends!r}"
             )
+        if self.reference not in ("mean", "rest"):
+            raise ValueError(f"reference must be 'mean' or 'rest', got {self.reference!r}")
 
     @property
     def estimator(self) -> type[People] | None:
@@ -154,23 +153,10 @@ class FitOptions:
         several = len(performers) >= MIN_PERFORMERS
         return self.reject is not None or (self.margin is None and several)
 
-    @property
-    def ancestors(self) -> Mapping[str, str]:
-        """What joints are measured from, by joint, where that is not the parent."""
-        return self.relative_to or {}
-
     def to_dict(self) -> dict[str, Any]:
         """Return what the provenance of limits keeps of the options."""
-        reference = self.reference
-        return {
-            "shape": self.shape,
-            "chart": self.chart,
-            "margin": self.margin,
-            "reject": self.reject,
-            "trim": self.trim,
-            "reference": reference.name if isinstance(reference, Clip) else reference,
-            **self.shape_options,
-        }
+        kept = ("shape", "chart", "margin", "reject", "trim", "reference")
+        return {name: getattr(self, name) for name in kept} | dict(self.shape_options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,8 +296,16 @@ def _held_out(
         reference = quat.mean(np.concatenate([take.rotations for take in thinned]), weights)
     names = [name_of(take) for take in thinned if not take.is_sample]
     groups = [names[k::MAX_FOLDS] for k in range(min(MAX_FOLDS, len(names)))]
+    if name_of is _performer:
+        rests = trim_without(thinned, groups, options.trim)
+    else:
+        others = (
+            [take for take in thinned if take.is_sample or take.clip not in group]
+            for group in groups
+        )
+        rests = ((rest, trim(rest, options.trim).kept) for rest in others)
     held_out = []
-    for group, (rest, kept) in zip(groups, _rests(thinned, groups, options), strict=True):
+    for group, (rest, kept) in zip(groups, rests, strict=True):
         limit = _fit_limit(options, reference, axis, _kept_paths(rest, kept), 0.0)
         held_out += [
             HeldOut(limit.required_margin(take.rotations), take.frame_counts)
@@ -319,18 +313,6 @@ def _held_out(
             if not take.is_sample and name_of(take) in group
         ]
     return held_out
-
-
-def _rests(
-    takes: Sequence[Take], groups: Sequence[Sequence[str]], options: FitOptions
-) -> Iterator[tuple[Sequence[Take], Sequence[Mask]]]:
-    """Yield the takes of the others of each group, and what trimming keeps of them."""
-    if _left_out_by(takes) is _performer:
-        yield from trim_without(takes, groups, options.trim)
-        return
-    for group in groups:
-        rest = [take for take in takes if take.is_sample or take.clip not in group]
-        yield rest, trim(rest, options.trim).kept
 
 
 _performer, _clip = attrgetter("performer"), attrgetter("clip")
@@ -363,9 +345,6 @@ def _kept_paths(takes: Sequence[Take], masks: Sequence[Mask]) -> list[Quats]:
         else:
             paths.append(path)
     return paths
-
-
-# From clips of whole skeletons to a limit for each joint, and a record of how.
 
 
 @dataclass(frozen=True, eq=False)
@@ -402,7 +381,7 @@ def learn(
     for clip in clips:
         if clip.frames == 0:
             raise ValueError(f"{clip.name or 'clip'}: limits cannot be learned from no frames")
-    skeleton, ancestors = clips[0].skeleton, options.ancestors
+    skeleton, ancestors = clips[0].skeleton, options.relative_to or {}
     wanted = joints_to_fit(skeleton, options.joints, options.exclude)
     for name, ancestor in ancestors.items():
         lineage(skeleton, name, ancestor)
@@ -410,7 +389,11 @@ def learn(
             raise ValueError(f"relative_to names {name}, for which no limit is wanted")
     performers = options.performers
     if options.leaves_out({performer_of(clip.name, performers) for clip in clips}):
-        performers = _merge_duplicates(clips, performers)
+        # Whoever is held out must not be among the others under another name.
+        names = {clip.name: performer_of(clip.name, performers) for clip in clips}
+        duplicates = replace(find_duplicates(clips, names), common_rig=())
+        duplicates.warn(stacklevel=4)
+        performers = duplicates.people(names)
     invented = [options.trim > 0.0 and invented_first_frame(clip) for clip in clips]
     takes = takes_of(
         clips,
@@ -424,11 +407,16 @@ def learn(
     if population is not None:
         takes, added = population.blend(takes, skeleton, options.names, ancestors)
     rows = [
-        _clip_row(clip, performers, dropped) for clip, dropped in zip(clips, invented, strict=True)
+        {
+            "name": clip.name,
+            "performer": performer_of(clip.name, performers),
+            "frames": clip.frames,
+            "frame_time": clip.frame_time,
+            "first_frame_dropped": dropped,
+        }
+        for clip, dropped in zip(clips, invented, strict=True)
     ]
-    learned = learn_from_takes(
-        takes, skeleton, options, _references(options, clips[0]), rows, progress=progress
-    )
+    learned = learn_from_takes(takes, skeleton, options, rows, progress=progress)
     learned = _learn_dependents(learned, takes, skeleton, options)
     if population is None:
         return learned
@@ -441,7 +429,6 @@ def learn_from_takes(
     takes: Mapping[str, Sequence[Take]],
     skeleton: Skeleton,
     options: FitOptions,
-    references: Mapping[str, Quats],
     clip_rows: Sequence[Mapping[str, Any]],
     *,
     flips: Mapping[str, int] | None = None,
@@ -453,19 +440,18 @@ def learn_from_takes(
     ----------
     takes
         By joint, named as in `skeleton`.
-    references
-        What joints are measured from; those without one from their mean.
     clip_rows
         What the provenance says of each clip.
     flips
         By joint, frames of capture flips that are no longer in the takes.
     """
-    axes, ancestors = bone_axes(skeleton), options.ancestors
+    axes, ancestors = bone_axes(skeleton), options.relative_to or {}
+    reference = quat.IDENTITY if options.reference == "rest" else None
     fits: dict[str, FittedJoint] = {}
     for name in progress([*takes]):
         if takes[name]:
             axis = axes[skeleton.index(name)]
-            fitted = _fit_named(name, takes[name], options, references.get(name), axis)
+            fitted = _fit_named(name, takes[name], options, reference, axis)
             if name in ancestors:
                 fitted = replace(fitted, limit=measure_from(fitted.limit, ancestors[name]))
             if lost := (flips or {}).get(name, 0):
@@ -559,18 +545,6 @@ def _kept_weights(takes: Sequence[Take], trimmed: TrimResult) -> Floats | None:
     return np.concatenate(counts).astype(float)
 
 
-def _merge_duplicates(clips: Sequence[Clip], performers: Performers) -> dict[str, str]:
-    """Return each clip's person; duplicates are merged, and warned of.
-
-    Whoever is held out must not be among the others under another name.
-    """
-    names = {clip.name: performer_of(clip.name, performers) for clip in clips}
-    duplicates = find_duplicates(clips, names)
-    for message in replace(duplicates, common_rig=()).warnings():
-        warnings.warn(message, stacklevel=4)
-    return duplicates.people(names)
-
-
 def _fit_named(
     name: str, takes: Sequence[Take], options: FitOptions, reference: Quats | None, axis: Floats
 ) -> FittedJoint:
@@ -598,72 +572,28 @@ def _samples_of(takes: Sequence[Take], fitted: FittedJoint) -> tuple[Sample, ...
 
     Those that came thinned are not among them.
     """
-    samples = []
+    chart, samples = fitted.limit.chart, []
+    if chart.dimension != 3:
+        chart = RotationVector(chart.reference)
     for take, kept in zip(takes, fitted.trimmed.kept, strict=True):
         frames = np.flatnonzero(kept)
         if len(frames) == 0 or take.is_sample:
             continue
-        frames = frames[thin(_vectors(fitted.limit.chart, take.rotations[frames]))]
+        frames = frames[thin(chart.points(take.rotations[frames]))]
         rotations = take.rotations[frames]
         samples.append(Sample(take.clip, take.performer, frames + take.first_frame, rotations))
     return tuple(samples)
 
 
-def _vectors(chart: Chart, rotations: Quats) -> Points:
-    """Return points (n, 3) that tell rotations apart: the chart's, or rotation vectors."""
-    vectors = chart if chart.dimension == 3 else RotationVector(chart.reference)
-    return vectors.points(rotations)
-
-
-def _clip_row(clip: Clip, performers: Performers, first_frame_dropped: bool) -> dict[str, Any]:
-    return {
-        "name": clip.name,
-        "performer": performer_of(clip.name, performers),
-        "frames": clip.frames,
-        "frame_time": clip.frame_time,
-        "first_frame_dropped": first_frame_dropped,
-    }
-
-
 def _joint_row(fitted: FittedJoint, takes: Sequence[Take]) -> dict[str, Any]:
     """Return the entry of a joint in a model's provenance."""
-    kind = joint_kind(fitted.trimmed.rotations(takes))
+    trimmed, kind = fitted.trimmed, joint_kind(fitted.trimmed.rotations(takes))
+    counts = ("frames", "rule", "flips", "unconfirmed", "isolated")
     return {
         "kind": kind.kind,
         "axes": kind.axes.tolist(),
-        "frames": fitted.trimmed.frames,
-        "rule": fitted.trimmed.rule,
-        "flips": fitted.trimmed.flips,
-        "unconfirmed": fitted.trimmed.unconfirmed,
-        "isolated": fitted.trimmed.isolated,
+        **{name: getattr(trimmed, name) for name in counts},
         "margin": fitted.margin,
         "rejected": None if fitted.promise is None else fitted.promise.held_out,
         "promised": None if fitted.promise is None else fitted.promise.rejected,
     }
-
-
-def _references(options: FitOptions, first: Clip) -> dict[str, Quats]:
-    """Return the reference rotation by joint; empty where the mean is to be taken."""
-    reference, skeleton = options.reference, first.skeleton
-    if reference == "mean":
-        return {}
-    if reference == "rest":
-        return dict.fromkeys(skeleton.names, quat.IDENTITY)
-    if isinstance(reference, Clip):
-        if reference.frames == 0:
-            raise ValueError(f"{reference.name}: the reference clip has no frames")
-        known = names_in(options.names, reference.skeleton)
-        found = match(skeleton.names, skeleton, reference.skeleton, known)
-        lineages = found.lineages(options.ancestors, reference.name)
-        rotations = reference.pose.rotations[0]
-        return {name: each.relative_rotation(rotations) for name, each in lineages.items()}
-    if isinstance(reference, int) and -first.frames <= reference < first.frames:
-        rotations = first.pose.rotations[reference]
-        return {
-            name: lineage(skeleton, name, options.ancestors.get(name)).relative_rotation(rotations)
-            for name in skeleton.names
-        }
-    raise ValueError(
-        f"reference must be 'mean', 'rest', a clip, or a frame below {first.frames}, "
-        f"got {reference!r}"
-    )

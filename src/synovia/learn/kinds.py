@@ -90,15 +90,22 @@ def _subspace(rotations: Quats, dimensions: int) -> tuple[Floats, float]:
         frame = np.linalg.eigh(inliers.T @ inliers)[1].T[::-1]
         across = rotations @ frame[dimensions:].T
         off = np.sqrt(np.einsum("ij,ij->i", across, across))
-        extent = _extent(off)
+        last = _inlier_count(off) - 1
+        extent = float(np.partition(off, last)[last])
         inliers = rotations[off <= extent]
     frame[0] *= np.copysign(1.0, frame[0, 0])
     return frame, 2.0 * np.arcsin(min(extent, 1.0))
 
 
 def _axes(frame: Quats, count: int) -> Vectors:
-    """Return the axes (count, 3), in the parent's frame, from the first quaternion to the next."""
-    return _fix_signs(quat.mul(frame[1 : count + 1], quat.inverse(frame[0]))[:, 1:])
+    """Return the axes (count, 3), in the parent's frame, from the first quaternion to the next.
+
+    Their signs make the largest components positive.
+    """
+    axes = quat.mul(frame[1 : count + 1], quat.inverse(frame[0]))[:, 1:]
+    largest = np.abs(axes).argmax(axis=-1, keepdims=True)
+    upright: Vectors = axes * np.sign(np.take_along_axis(axes, largest, axis=-1))
+    return upright
 
 
 def _range(values: Scalars, period: float = 0.0) -> tuple[float, float]:
@@ -115,21 +122,9 @@ def _range(values: Scalars, period: float = 0.0) -> tuple[float, float]:
     return low, high
 
 
-def _extent(off: Scalars) -> float:
-    """Return the largest of `off` without outliers."""
-    return float(np.partition(off, _inlier_count(off) - 1)[_inlier_count(off) - 1])
-
-
 def _inlier_count(values: Scalars) -> int:
     """Return the number of `values` that are not outliers."""
     return len(values) - int(OUTLIER_SHARE * len(values))
-
-
-def _fix_signs(axes: Vectors) -> Vectors:
-    """Return `axes` (..., 3) with signs that make their largest components positive."""
-    largest = np.abs(axes).argmax(axis=-1, keepdims=True)
-    upright: Vectors = axes * np.sign(np.take_along_axis(axes, largest, axis=-1))
-    return upright
 
 
 def joint_kinds(

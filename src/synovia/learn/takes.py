@@ -1,8 +1,15 @@
-"""Takes (one joint in one clip), capture flips, and leave-one-out folds."""
+"""Takes (one joint in one clip), capture flips, performers, duplicates and folds.
+
+A performer who is held out must not be among the others under another name, or the test is not
+independent. CMU has many such duplicates: identical clips, and one person under two names.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
+import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,7 +22,7 @@ import numpy as np
 from .. import quat
 from ..arrays import EachWithin, Floats, Ints, Mask, Quats, Scalars, unit_quats
 from ..processes import search_texts
-from ..skeleton import Clip, Skeleton, match, names_in
+from ..skeleton import Clip, Skeleton, list_names, match, names_in
 
 PATTERN_SECONDS = 10.0  # a sound pattern takes milliseconds for thousands of names
 MAX_SPEED = np.radians(3600.0)  # radians per second; faster than any human joint
@@ -25,6 +32,8 @@ INVENTED_STEP = np.radians(1.0)  # radians; smaller first steps are ordinary mot
 INVENTED_RATIO = 4.0  # of the first step to all until `MIN_DURATION`, if it was not performed
 INVENTED_SHARE = 0.25  # of the moving joints whose first step is a jump
 MIN_MOVING = 3  # fewer moving joints do not show whether a first frame is performed
+BONE_TOLERANCE = 1e-6  # of the longest bone; rounding of offsets in files
+MAX_NAMES = 3  # of one person; bones that more performers share belong to a common rig
 STILL = 1e-6  # change of a quaternion's component that rounding in files may cause
 
 Performers = str | Mapping[str, str] | None
@@ -326,6 +335,143 @@ def _performer_found(pattern: str, clip: str, performer: str | None) -> str:
     if not performer:
         raise ValueError(f"performer pattern {pattern!r} finds nobody in {clip!r}")
     return performer
+
+
+@dataclass(frozen=True, eq=False)
+class Duplicates:
+    """Identical clips, performers with equal bones, and the person behind each performer."""
+
+    identical: tuple[tuple[str, ...], ...]
+    """Groups of clip names with equal rotations in all frames."""
+    same_bones: tuple[tuple[str, ...], ...]
+    """Groups of performers with equal bones, regarded as one person each."""
+    common_rig: tuple[str, ...]
+    """Performers with equal bones who are too many to be one person: they share a rig."""
+    person: Mapping[str, str]
+    """Person by performer; merged performers have a joint name, such as "83=122"."""
+
+    def people(self, performers: Mapping[str, str]) -> dict[str, str]:
+        """Return the person of each clip, from the performer of each, by clip name."""
+        return {clip: self.person[performer] for clip, performer in performers.items()}
+
+    def warnings(self) -> list[str]:
+        """Return a sentence for each finding."""
+        found = [
+            f"the same clip under several names: {list_names(names)}" for names in self.identical
+        ]
+        found += [
+            f"performers with the same bones, taken for one person: {list_names(names)}"
+            for names in self.same_bones
+        ]
+        if self.common_rig:
+            found.append(
+                f"{len(self.common_rig)} performers share one rig, so that bones cannot tell "
+                f"whether some of them are one person: {list_names(self.common_rig)}"
+            )
+        merged = [name for name in dict.fromkeys(self.person.values()) if "=" in name]
+        if merged:
+            found.append(f"merged, so that nobody is tested on themselves: {list_names(merged)}")
+        return found
+
+    def warn(self, stacklevel: int = 3) -> None:
+        """Issue the warnings."""
+        for message in self.warnings():
+            warnings.warn(message, stacklevel=stacklevel)
+
+
+def find_duplicates(clips: Sequence[Clip], performers: Mapping[str, str]) -> Duplicates:
+    """Return the duplicates among `clips`; `performers` are given by clip name.
+
+    Performers are merged if they have a clip or their bones in common.
+    """
+    clip_names, skeletons = [clip.name for clip in clips], [clip.skeleton for clip in clips]
+    return compare_marks(clip_names, skeletons, [fingerprint(clip) for clip in clips], performers)
+
+
+def compare_marks(
+    clips: Sequence[str],
+    skeletons: Sequence[Skeleton],
+    fingerprints: Sequence[str],
+    performers: Mapping[str, str],
+) -> Duplicates:
+    """Return the duplicates among clips, given their names, skeletons and fingerprints."""
+    names = list(dict.fromkeys(performers[clip] for clip in clips))
+    identical = _names_sharing(clips, fingerprints)
+    bones = _performers_by_bones(clips, skeletons, performers)
+    same = [group for group in bones if 1 < len(group) <= MAX_NAMES and len(group) < len(names)]
+    rigs = [group for group in bones if len(group) > 1 and group not in same]
+    shared = [tuple({performers[clip]: None for clip in group}) for group in identical]
+    return Duplicates(
+        identical=tuple(identical),
+        same_bones=tuple(same),
+        common_rig=tuple(name for group in rigs for name in group),
+        person=join_groups(names, [*same, *shared]),
+    )
+
+
+def join_groups(names: Sequence[str], together: Iterable[Sequence[str]]) -> dict[str, str]:
+    """Return the group of each name after joining the names of each entry of `together`.
+
+    A group is named after its members in order, such as "83=122". Union–find.
+    """
+    root = {name: name for name in names}
+
+    def top(name: str) -> str:
+        while root[name] != name:
+            name = root[name]
+        return name
+
+    for group in together:
+        for name in group[1:]:
+            root[top(name)] = top(group[0])
+    members = defaultdict(list)
+    for name in names:
+        members[top(name)].append(name)
+    return {name: "=".join(members[top(name)]) for name in names}
+
+
+def fingerprint(clip: Clip) -> str:
+    """Return a hash of the clip's rotations and joint names."""
+    rotations = np.ascontiguousarray(clip.pose.rotations, dtype=np.float64)
+    shape = repr((rotations.shape, clip.skeleton.names)).encode()
+    return hashlib.sha256(shape + rotations.tobytes()).hexdigest()
+
+
+def same_bones(ours: Skeleton, theirs: Skeleton) -> bool:
+    """Return True if two skeletons have the same joints, by name, at the same offsets."""
+    offsets = theirs.offsets
+    if ours.names != theirs.names:
+        found = match(ours.names, ours, theirs)
+        if found.missing or found.extra:
+            return False
+        offsets = offsets[[found.joints[name] for name in ours.names]]
+    below_root = (ours.parents >= 0)[:, None]  # a root's offset is not a bone
+    longest = np.abs(ours.offsets).max(initial=0.0, where=below_root)
+    apart = np.abs(ours.offsets - offsets).max(initial=0.0, where=below_root)
+    return bool(longest > 0.0 and apart <= BONE_TOLERANCE * longest)
+
+
+def _performers_by_bones(
+    clips: Sequence[str], skeletons: Sequence[Skeleton], performers: Mapping[str, str]
+) -> list[tuple[str, ...]]:
+    """Return the performers of each set of bones, in order of appearance."""
+    known: list[tuple[Skeleton, dict[str, None]]] = []
+    for clip, skeleton in zip(clips, skeletons, strict=True):
+        for other, who in known:
+            if skeleton is other or same_bones(other, skeleton):
+                who[performers[clip]] = None
+                break
+        else:
+            known.append((skeleton, {performers[clip]: None}))
+    return [tuple(who) for _, who in known]
+
+
+def _names_sharing(names: Sequence[str], marks: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the groups of names with equal marks, if they have several members."""
+    found = defaultdict(list)
+    for name, mark in zip(names, marks, strict=True):
+        found[mark].append(name)
+    return [tuple(group) for group in found.values() if len(group) > 1]
 
 
 @dataclass(frozen=True, eq=False)

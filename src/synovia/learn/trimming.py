@@ -19,6 +19,7 @@ from .takes import Take, check_positive
 CONFIRMATION_RADIUS = np.radians(9.0)  # radians within which another performer confirms a frame
 LINK = np.radians(10.0)  # radians between neighbours of one connected component
 LINK_CELL = 0.05  # radians; resolution of connected components
+COMPARED_CELL = 0.02  # radians; frames are compared with other performers in cells
 COUNTED_CELL = 0.04  # radians; frames held out are counted in cells, twice those of corpora
 MAX_DROPPED = 0.05  # default of the largest share of frames to drop
 MAX_CONFIRMATIONS = 6  # a third of 18 performers; more people do not make a frame more certain
@@ -87,37 +88,26 @@ def distances_without(
     takes: Sequence[Take],
     groups: Sequence[Collection[str]],
     *,
-    others: int | None = None,
-    cell: float = 0.02,
     enough: float = 0.0,
     spare: float = 0.0,
 ) -> list[list[Scalars]]:
     """Return distances to other performers, once for each group of performers left out.
 
-    The result has, for each group and take, the angle in radians from each frame to the
-    `others`-th nearest other performer; by default to the number that `confirmations` requires.
-    Performers who count for several people are counted as often. Values of performers left out are
-    undefined.
+    The result has, for each group and take, the angle in radians from each frame to the n-th
+    nearest other performer, with n as `confirmations` requires of everybody, or all who are left
+    if they are fewer. Performers who count for several people are counted as often. Values of
+    performers left out are undefined.
 
     Frames are compared by cells of rotation vectors, so that angles are inaccurate by up to twice
     a cell's diagonal. Angles up to `enough` may be returned as 0, which is much faster. If at most
     a share of `spare` of the frames that need confirmation is farther, all of those are 2π.
     """
-    rotations, who, performers = _stack_takes(takes)
-    counts, names = _person_counts(takes), np.unique([take.performer for take in takes])
+    rotations = np.concatenate([take.rotations for take in takes])
+    names, who, counts = _performers_of(takes)
+    performers, others = len(names), confirmations(int(counts.sum()))
     present = [~np.isin(names, list(group)) for group in groups]
-    if others is None:
-        # The number for everybody, or all who are left if they are fewer.
-        others = confirmations(int(counts.sum()))
-        wanted = [min(others, int(counts[those].sum()) - 1) for those in present]
-    else:
-        wanted = [others] * len(groups)
-    for those, number in zip(present, wanted, strict=True):
-        if not 1 <= number < (people := counts[those].sum()):
-            raise ValueError(
-                f"others must be at least 1 and fewer than the {people} performers, got {number}"
-            )
-    cells, cell_of = _cells(rotations, cell)
+    wanted = [min(others, int(counts[those].sum()) - 1) for those in present]
+    cells, cell_of = _cells(rotations, COMPARED_CELL)
     cells_of = [cells[np.unique(cell_of[who == p])] for p in range(performers)]
     trees = [rotation_tree(rotations[each]) for each in cells_of]
     # One query for each cell and performer in it, because nobody confirms themselves.
@@ -125,8 +115,8 @@ def distances_without(
     cell_asked, asking = np.divmod(queries, performers)
     asked = rotations[cells[cell_asked]]
     nearest = np.zeros((len(groups), len(queries)))
-    left: Ints = np.arange(len(queries))
     searched = list(zip(nearest, present, wanted, strict=True))
+    left: Ints = np.arange(len(queries))
     if enough > 0.0:
         # So many others are enough whoever is left out.
         most = max(n + int(counts[~those].sum()) for those, n in zip(present, wanted, strict=True))
@@ -145,8 +135,7 @@ def distances_without(
             > int(spare * frames[those[asking]].sum())
         ]
         left = np.flatnonzero(np.isinf([row for row, _, _ in searched]).any(axis=0))
-    for start in range(0, len(left), BLOCK):
-        block = left[start : start + BLOCK]
+    for block in np.array_split(left, 1 + len(left) // BLOCK):
         chords = np.stack([tree.query(asked[block])[0] for tree in trees], axis=1)
         chords[np.arange(len(block)), asking[block]] = np.inf
         for row, those, number in searched:
@@ -199,7 +188,7 @@ def isolated_frames(takes: Sequence[Take], *, share: float = MAX_DROPPED) -> lis
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    rotations, _, _ = _stack_takes(takes)
+    rotations = np.concatenate([take.rotations for take in takes])
     cells, cell_of = _cells(rotations, LINK_CELL)
     n = len(cells)
     pairs = rotation_tree(rotations[cells]).query_pairs(chord_of(LINK), output_type="ndarray")
@@ -278,7 +267,8 @@ def trim_without(
 
 def _confirm_each_other(takes: Sequence[Take]) -> bool:
     """Return True if there are at least three people and two performers."""
-    return bool(_person_counts(takes).sum() >= 3) and len({take.performer for take in takes}) > 1
+    names, _, counts = _performers_of(takes)
+    return len(names) > 1 and bool(counts.sum() >= 3)
 
 
 def _least_confirmed(
@@ -320,21 +310,15 @@ def _cells(rotations: Quats, cell: float) -> tuple[Ints, Ints]:
     return cells, cell_of
 
 
-def _stack_takes(takes: Sequence[Take]) -> tuple[Quats, Ints, int]:
-    """Return the rotations of all takes, the performer index of each, and their number."""
-    if not takes:
-        raise ValueError("at least one take is needed, got none")
-    names, number = np.unique([take.performer for take in takes], return_inverse=True)
-    who = np.repeat(number, [len(take.rotations) for take in takes])
-    return np.concatenate([take.rotations for take in takes]), who, len(names)
+def _performers_of(takes: Sequence[Take]) -> tuple[list[str], Ints, Ints]:
+    """Return the performers' names, the index of each rotation's performer, and person counts.
 
-
-def _person_counts(takes: Sequence[Take]) -> Ints:
-    """Return the number of people each performer counts for, in the order of `_stack_takes`."""
-    names, number = np.unique([take.performer for take in takes], return_inverse=True)
+    The counts (performers,) are the numbers of people each counts for.
+    """
+    names, numbers = np.unique([take.performer for take in takes], return_inverse=True)
     counts = np.ones(len(names), dtype=np.int64)
-    np.maximum.at(counts, number, [take.person_count for take in takes])
-    return counts
+    np.maximum.at(counts, numbers, [take.person_count for take in takes])
+    return names.tolist(), np.repeat(numbers, [len(take.rotations) for take in takes]), counts
 
 
 def _per_take(values: Any, takes: Sequence[Take]) -> list[Any]:
