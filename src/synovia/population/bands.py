@@ -11,7 +11,7 @@ import numpy as np
 from .. import quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars
 from ..limit.hinge import HingePath, hinge_path
-from ..model import ControlGroup, JointLimit, Limb, LimitModel
+from ..model import ControlGroup, JointLimit, Limb, LimitModel, share_twist
 from ..model.placed import Placed
 from ..rigs import Alignment
 from ..skeleton import Pose, forward
@@ -93,10 +93,10 @@ def judged_pose(model: LimitModel, pose: Pose) -> Pose:
     A rig may put the twist of a limb anywhere along it. Possible limbs are seen as by the usual
     limits, if there are any, and others as by the limits of what is possible.
     """
-    shared = model.share_twist(pose)
+    shared = share_twist(model, pose)
     if model.usual is None or not model.limbs:
         return shared
-    rotations = np.array(model.usual.share_twist(pose).rotations)
+    rotations = np.array(share_twist(model.usual, pose).rotations)
     distance = model.distance(pose)
     for placed in model.placed:
         if isinstance(placed.constraint, Limb):
