@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Quats, Vectors
+from ..arrays import Quats, Vectors
 from ..charts import DirectionTwist
 from ..components import Compensation, Figure, JointCone, JointSet, MatrixProduct, Network
 from ..limit import Limit
@@ -106,28 +106,14 @@ def _reachable_rotations(skeleton: Skeleton, joint_set: JointSet) -> Quats:
     Other joint sets are at rest.
     """
     alone = Figure(skeleton, {"set": joint_set})
-    controls = joint_set.controls.values()
-    ranges = np.array([(control.low, control.high) for control in controls])
-    neutral = np.array([control.neutral for control in controls])
-    values = _grid_controls(ranges) if len(ranges) <= 3 else _random_controls(ranges, neutral)
-    return alone.pose(values).rotations
-
-
-def _grid_controls(ranges: Floats) -> Floats:
-    """Return controls (n, controls) on a grid with `STEPS` values of each."""
-    values = [np.linspace(low, high, STEPS) for low, high in ranges]
-    return np.stack(np.meshgrid(*values, indexing="ij"), axis=-1).reshape(-1, len(ranges))
-
-
-def _random_controls(ranges: Floats, neutral: Floats) -> Floats:
-    """Return random controls (n, controls).
-
-    Half of the values are at ends of ranges, where the borders are; in every other row, half of the
-    controls are neutral.
-    """
+    low, neutral, high = alone.ranges
+    if len(low) <= 3:
+        grid = np.meshgrid(*np.linspace(low, high, STEPS).T, indexing="ij")
+        return alone.pose(np.stack(grid, axis=-1).reshape(-1, len(low))).rotations
+    # Half of the values are at ends of ranges, where the borders are; in every other row, half of
+    # the controls are neutral.
     rng = np.random.default_rng(0)
-    shares = np.clip(rng.uniform(-0.5, 1.5, size=(RANDOM_POSES, len(ranges))), 0.0, 1.0)
-    values = ranges[:, 0] + shares * (ranges[:, 1] - ranges[:, 0])
-    is_neutral = rng.random(values.shape) < 0.5
+    shares = np.clip(rng.uniform(-0.5, 1.5, size=(RANDOM_POSES, len(low))), 0.0, 1.0)
+    is_neutral = rng.random(shares.shape) < 0.5
     is_neutral[::2] = False
-    return np.where(is_neutral, neutral, values)
+    return alone.pose(np.where(is_neutral, neutral, low + shares * (high - low))).rotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import quat
-from ..arrays import Floats, Vectors
+from ..arrays import Vectors
 from ..charts import DirectionTwist
 from ..components import (
     DEGREE,
@@ -68,19 +68,21 @@ class Part:
 
     def mirror(self) -> Part:
         """Return the part of the other side: Left and Right, left and right change places."""
+        joint_sets = {}
+        for name, joint_set in self.joint_sets.items():
+            names = {segment: other_side(segment) for segment in joint_set.network.outputs}
+            network = joint_set.network.mirror(MIRROR_NORMAL, names)
+            joint_sets[other_side(name)] = JointSet(network, joint_set.controls)
         return Part(
             {
                 other_side(name): None if parent is None else other_side(parent)
                 for name, parent in self.parents.items()
             },
             {other_side(name): mirror_point(offset) for name, offset in self.offsets.items()},
+            joint_sets,
             {
-                other_side(name): _mirror_joint_set(joint_set)
-                for name, joint_set in self.joint_sets.items()
-            },
-            {
-                other_side(name): [mirror_point(end) for end in ends]
-                for name, ends in self.ends.items()
+                other_side(name): [mirror_point(end) for end in self.ends[name]]
+                for name in self.ends
             },
         )
 
@@ -93,7 +95,13 @@ def join(*parts: Part, name: str = "") -> Figure:
     parents = {name: parent for part in parts for name, parent in part.parents.items()}
     offsets = {name: offset for part in parts for name, offset in part.offsets.items()}
     joint_sets = {name: joint_set for part in parts for name, joint_set in part.joint_sets.items()}
-    names = _depth_first(parents)
+
+    def descendants(above: str | None) -> Iterator[str]:
+        for segment in (segment for segment in parents if parents[segment] == above):
+            yield segment
+            yield from descendants(segment)
+
+    names = tuple(descendants(None))
     ends = [(owner, end) for part in parts for owner in part.ends for end in part.ends[owner]]
     index = {segment: k for k, segment in enumerate(names)}
     skeleton = Skeleton(
@@ -111,26 +119,6 @@ def join(*parts: Part, name: str = "") -> Figure:
 def mirror_point(point: ArrayLike) -> Vectors:
     """Return a point or a direction (..., 3) of the other side."""
     return np.asarray(np.asarray(point, dtype=float) * (1.0 - 2.0 * MIRROR_NORMAL))
-
-
-def _mirror_joint_set(joint_set: JointSet) -> JointSet:
-    """Return the joint set of the other side, with the same controls."""
-    network = joint_set.network
-    names = {name: other_side(name) for name in network.outputs}
-    return JointSet(network.mirror(MIRROR_NORMAL, names), joint_set.controls)
-
-
-def _depth_first(parents: Mapping[str, str | None]) -> tuple[str, ...]:
-    """Return the names in depth-first order, each followed by its descendants, as in files."""
-    children: dict[str | None, list[str]] = {}
-    for segment, parent in parents.items():
-        children.setdefault(parent, []).append(segment)
-    names: list[str] = []
-    pending = children.get(None, [])[::-1]
-    while pending:
-        names.append(pending.pop())
-        pending += children.get(names[-1], [])[::-1]
-    return tuple(names)
 
 
 class Wiring:
@@ -212,43 +200,23 @@ def ball(segment: str, data: Mapping[str, Any], moves: tuple[str, str]) -> Joint
 
 
 def ball_cone(data: Mapping[str, Any], moves: tuple[str, str]) -> ReachCone:
-    """Return the reach cone of a left ball joint's table: quarters of ellipses about the rest."""
-    first, second = (np.radians(data[move]["range"]) for move in moves)
-    around = 2.0 * np.pi * np.arange(VERTICES) / VERTICES
-    across, along = np.cos(around), np.sin(around)
-    corners = np.stack(
-        [
-            np.abs(first)[(across > 0.0).astype(int)] * across,
-            np.abs(second)[(along > 0.0).astype(int)] * along,
-        ],
-        axis=1,
-    )
-    outwards = np.radians(data["twist" if "twist" in data else "coupled"]["range"])
-    axes = [data[move]["axis"] for move in moves]
-    return cone_through(corners, axes, data["rest"], -outwards[::-1])
+    """Return the reach cone of a left ball joint's table: quarters of ellipses about the rest.
 
-
-def cone_through(
-    corners: Floats, axes: Sequence[ArrayLike], rest: ArrayLike, twist: ArrayLike
-) -> ReachCone:
-    """Return the cone whose corners (n, 2) are angles about two axes, the first outermost.
-
-    `twist` is its lowest and highest value, alike for all or (n, 2), added to the twist that the
-    two turns bring with them. All angles are in radians, and the rest is the visible point.
+    Its corners are angles about the axes of both moves, the first outermost. The range of the twist
+    is added to the twist that these two rotations bring with them. The rest is the visible point.
     """
-    bone = np.asarray(rest, dtype=float)
-    first, second = (np.asarray(axis, dtype=float) for axis in axes)
-    a, b = (
-        quat.exp(angles[:, None] * axis / np.linalg.norm(axis))
-        for axis, angles in zip((first, second), corners.T, strict=True)
-    )
-    points = DirectionTwist(axis=bone).points(quat.mul(a, b))
+    around = 2.0 * np.pi * np.arange(VERTICES) / VERTICES
+    bone, rotations = np.asarray(data["rest"], dtype=float), []
+    for move, along in zip(moves, (np.cos(around), np.sin(around)), strict=True):
+        axis = np.asarray(data[move]["axis"], dtype=float)
+        ends = np.abs(np.radians(data[move]["range"]))
+        angles = ends[(along > 0.0).astype(int)] * along
+        rotations.append(quat.exp(angles[:, None] * axis / np.linalg.norm(axis)))
+    points = DirectionTwist(axis=bone).points(quat.mul(*rotations))
     directions, carried = points[:, :3], points[:, 3:]
-    limits = carried + np.broadcast_to(np.asarray(twist, dtype=float), (len(points), 2))
+    twist = -np.radians(data["twist" if "twist" in data else "coupled"]["range"])[::-1]
+    limits = carried + twist
     ahead = np.roll(directions, -1, axis=0)
     if np.sum(np.cross(directions, ahead) @ bone) < 0.0:  # clockwise: the other way round
         directions, limits = directions[::-1], limits[::-1]
-    middle = np.asarray(twist, dtype=float).reshape(-1, 2).mean(axis=0)
-    return ReachCone(
-        directions, limits[:, 0], limits[:, 1], bone, float(middle[0]), float(middle[1])
-    )
+    return ReachCone(directions, limits[:, 0], limits[:, 1], bone, *twist.tolist())

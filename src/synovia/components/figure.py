@@ -314,20 +314,17 @@ def clip_of(figure: Figure, pose: Pose, frame_time: float = 1.0 / 30.0) -> Clip:
 def sweep(figure: Figure, frames: int = 60, start: Floats | None = None) -> Floats:
     """Return controls (C · frames, C) that run one control after the other through its range.
 
-    A control goes from its start to its low end, to its high end and back, at one speed, while the
-    others stay at their start. `start` (C,) are the neutral values by default.
+    A control goes from its start to its low end, to its high end and back, each in a third of the
+    frames, while the others stay at their start. `start` (C,) are the neutral values by default.
     """
     if frames < 2:
         raise ValueError(f"a sweep needs two frames a control at least, got {frames}")
     base = figure.values(() if start is None else start)
     table = np.tile(base, (len(base) * frames, 1))
     for column, limits in enumerate(figure.controls.values()):
-        waypoints = np.array([base[column], limits.low, limits.high, base[column]])
-        travelled = np.concatenate([[0.0], np.abs(np.diff(waypoints)).cumsum()])
-        along = np.linspace(0.0, travelled[-1], frames)
-        # An end of the range that is the start would be two points at one distance.
-        is_new = np.concatenate([[True], np.diff(travelled) > 0.0])
+        waypoints = [base[column], limits.low, limits.high, base[column]]
+        times = np.linspace(0.0, 3.0, frames)
         table[column * frames : (column + 1) * frames, column] = np.interp(
-            along, travelled[is_new], waypoints[is_new]
+            times, np.arange(4), waypoints
         )
     return table
