@@ -53,13 +53,12 @@ def _scalar_texts(value: Any) -> dict[str, str]:
 
 def read_component(element: Element) -> Component:
     """Return the component that a <component> describes."""
-    attributes = element.read("name!", "type!")
-    kind = attributes["type"]
+    kind = element.read("name!", "type!")["type"]
     if kind not in COMPONENTS:
         element.fail(f"no component of type {kind!r}; there are {', '.join(COMPONENTS)}")
-    element.parts(*_VALUES)
-    parts = element.parts_by("name", *_VALUES)
-    parameters = {name: _VALUES[part.tag](part) for name, part in parts.items()}
+    element.parts(*_READERS)
+    parts = element.parts_by("name", *_READERS)
+    parameters = {name: _READERS[part.tag](part) for name, part in parts.items()}
     with element.locate_errors():
         return COMPONENTS[kind].from_dict(parameters)
 
@@ -80,45 +79,30 @@ def component_element(name: str, component: Component) -> Element:
 
 
 def _value_element(owner: str, name: str, value: Any) -> Element:
-    if isinstance(value, Curve):
-        return _curve_element(name, value)
-    if isinstance(value, Region):
-        other = {} if value.name == DEFAULT_SHAPE else {"type": value.name}
-        element = make_element("cone", name=name, **other)
-        parts = [item.name for item in fields(value)]  # type: ignore[arg-type]
-        element.children = [_array_element(item, getattr(value, item)) for item in parts]
-        return element
-    if isinstance(value, np.ndarray):
-        return _array_element(name, value)
-    if isinstance(value, Mapping) and all(isinstance(item, Curve) for item in value.values()):
-        element = make_element("curves", name=name)
-        element.children = [_curve_element(item, curve) for item, curve in value.items()]
-        return element
-    if isinstance(value, str):
-        return make_element("text", value, name=name)
-    if isinstance(value, tuple) and all(isinstance(item, str) for item in value):
-        return make_element("texts", " ".join(value), name=name)
-    if isinstance(value, tuple | list) and all(isinstance(item, int | float) for item in value):
-        return _array_element(name, value)
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return make_element("number", repr(float(value)), name=name)
+    """Return a parameter of a component; `owner` is the component, for errors."""
+    match value:
+        case Curve():
+            parts = [make_element(axis, format_numbers(getattr(value, axis))) for axis in "xy"]
+            return make_element("curve", *parts, name=name, **_scalar_texts(value))
+        case Region():
+            other = {} if value.name == DEFAULT_SHAPE else {"type": value.name}
+            names = [item.name for item in fields(value)]  # type: ignore[arg-type]
+            arrays = [_value_element(owner, item, np.array(getattr(value, item))) for item in names]
+            return make_element("cone", *arrays, name=name, **other)
+        case Mapping():
+            curves = [_value_element(owner, item, curve) for item, curve in value.items()]
+            return make_element("curves", *curves, name=name)
+        case str():
+            return make_element("text", value, name=name)
+        case int() | float():
+            return make_element("number", repr(float(value)), name=name)
+        case tuple() if all(isinstance(item, str) for item in value):
+            return make_element("texts", " ".join(value), name=name)
+        case np.ndarray() | tuple() | list():
+            array = np.asarray(value, dtype=np.float64)
+            shape = " ".join(map(str, array.shape))
+            return make_element("numbers", format_numbers(array), name=name, shape=shape)
     raise ValueError(f"{owner}: {name} cannot be written as XML, got {value!r:.60}")
-
-
-def _array_element(name: str, value: Any) -> Element:
-    array = np.asarray(value, dtype=np.float64)
-    return make_element(
-        "numbers", format_numbers(array), name=name, shape=" ".join(map(str, array.shape))
-    )
-
-
-def _curve_element(name: str, curve: Curve) -> Element:
-    element = make_element("curve", name=name, **_scalar_texts(curve))
-    element.children = [
-        make_element("x", format_numbers(curve.x)),
-        make_element("y", format_numbers(curve.y)),
-    ]
-    return element
 
 
 def _text(element: Element) -> str:
@@ -126,10 +110,6 @@ def _text(element: Element) -> str:
     if element.children:
         element.fail(f"<{element.tag}> may hold text alone, got <{element.children[0].tag}>")
     return element.text.strip()
-
-
-def _number(element: Element) -> float:
-    return element.number(_text(element))
 
 
 def _numbers(element: Element) -> Any:
@@ -141,18 +121,15 @@ def _numbers(element: Element) -> Any:
     return element.numbers(element.text, tuple(map(int, shape)))
 
 
-def _texts(element: Element) -> tuple[str, ...]:
-    return tuple(_text(element).split())
-
-
 def _curve(element: Element) -> Curve:
     scalars = _read_scalars(element, Curve, "kind")
-    knots = {part.tag: part for part in element.parts("x", "y")}
+    knots: dict[str, Any] = {}
+    for part in element.parts("x", "y"):
+        knots[part.tag] = part.numbers(part.text)
     if len(knots) < 2 or len(element.children) > 2:
         element.fail(f"a curve must have <x> and <y> once, got {len(element.children)} elements")
-    x, y = (knots[tag].numbers(knots[tag].text) for tag in ("x", "y"))
     with element.locate_errors():
-        return Curve(x, y, **scalars)
+        return Curve(**knots, **scalars)
 
 
 def _curves(element: Element) -> dict[str, Curve]:
@@ -176,11 +153,11 @@ def _shape(element: Element) -> Region:
             raise ValueError(f"a cone has points, low, high and so on: {error}") from error
 
 
-_VALUES: dict[str, Callable[[Element], Any]] = {
-    "number": _number,
+_READERS: dict[str, Callable[[Element], Any]] = {
+    "number": lambda element: element.number(_text(element)),
     "numbers": _numbers,
     "text": _text,
-    "texts": _texts,
+    "texts": lambda element: tuple(_text(element).split()),
     "curve": _curve,
     "curves": _curves,
     "cone": _shape,
@@ -223,23 +200,23 @@ def figure_text(figure: Figure) -> str:
 def figure_element(figure: Figure) -> Element:
     """Return `figure` as an XML element."""
     skeleton = figure.skeleton
-    unit = format_numbers(np.array(skeleton.unit)) if skeleton.unit else ""
+    unit = repr(skeleton.unit) if skeleton.unit else ""
     attributes = {"name": figure.name, "up": skeleton.up, "unit": unit}
     root = make_element("figure", version=VERSION, **{k: v for k, v in attributes.items() if v})
     for joint, (name, parent) in enumerate(zip(skeleton.names, skeleton.parents, strict=True)):
         above = {"parent": skeleton.names[parent]} if parent >= 0 else {}
-        offset, channels = (
-            format_numbers(skeleton.offsets[joint]),
-            " ".join(skeleton.channels[joint]),
+        offset = format_numbers(skeleton.offsets[joint])
+        ends = [
+            make_element("end", offset=format_numbers(end))
+            for end in skeleton.end_offsets[skeleton.end_parents == joint]
+        ]
+        channels = " ".join(skeleton.channels[joint])
+        root.children.append(
+            make_element("segment", *ends, name=name, **above, offset=offset, channels=channels)
         )
-        segment = make_element("segment", name=name, **above, offset=offset, channels=channels)
-        ends = skeleton.end_offsets[skeleton.end_parents == joint]
-        segment.children = [make_element("end", offset=format_numbers(end)) for end in ends]
-        root.children.append(segment)
     for name, joint_set in figure.joint_sets.items():
-        element = make_element("joint-set", name=name)
-        element.children = _network_elements(joint_set.network, joint_set)
-        root.children.append(element)
+        elements = _network_elements(joint_set.network, joint_set)
+        root.children.append(make_element("joint-set", *elements, name=name))
     return root
 
 
@@ -252,9 +229,7 @@ def load_network(path: str | PathLike[str]) -> Network:
 
 def save_network(network: Network, path: str | PathLike[str]) -> None:
     """Write `network` to the XML file at `path`, whole or not at all."""
-    root = make_element("network", version=VERSION)
-    root.children = _network_elements(network, None)
-    _save(root, path)
+    _save(make_element("network", *_network_elements(network, None), version=VERSION), path)
 
 
 def figure_schema() -> str:
@@ -354,13 +329,12 @@ def _joint_set(element: Element) -> JointSet:
 
 
 def _network_elements(network: Network, joint_set: JointSet | None) -> list[Element]:
+    """Return a network's elements; controls have ranges if they are those of a joint set."""
     elements = []
     for name in network.controls:
         ranges = {} if joint_set is None else _scalar_texts(joint_set.controls[name])
         elements.append(make_element("control", name=name, **ranges))
-    elements += [
-        component_element(name, component) for name, component in network.components.items()
-    ]
+    elements += [component_element(*item) for item in network.components.items()]
     for to, source in network.wires.items():
         elements.append(make_element("wire", **{"from": source, "to": to}))
     for name, source in network.outputs.items():
