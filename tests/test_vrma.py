@@ -10,7 +10,7 @@ from gltfs import split
 from synovia import load_clip, save_clip
 from synovia.io import clip_from_poses
 from synovia.io.gltf import humanoid
-from synovia.io.gltf.vrma import REQUIRED
+from synovia.io.gltf.write import REQUIRED
 from synovia.skeleton import forward, with_up
 
 SMPL = {

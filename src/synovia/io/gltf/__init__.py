@@ -10,8 +10,7 @@ from dataclasses import replace
 
 from ..format import ClipFormat
 from .read import clip_names, humanoid, mesh_of, read_gltf
-from .vrma import to_vrm_bones
-from .write import write_gltf, write_vrma
+from .write import to_vrm_bones, write_gltf, write_vrma
 
 GLTF = ClipFormat(
     read_gltf,

@@ -1,4 +1,7 @@
-"""Writing clips: into a copy of the file that they come from, or as a new file."""
+"""Writing clips: into a copy of the file that they come from, as a new file, or as VRM Animation.
+
+A VRMA has the bones of a human as VRM names them, at rest in the T-pose that faces +z.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Floats, Quats, tolerance
-from ...quat import IDENTITY, inverse, mul, rotate, unroll
-from ...skeleton import Clip, Pose, Skeleton, list_names, with_up
+from ...arrays import Floats, Quats, Vectors, tolerance
+from ...quat import IDENTITY, inverse, mul, normalize, rotate, unroll
+from ...rigs import Alignment, NotHumanError, align, parent_role, recognize
+from ...rigs.canonical import BONE_DIRECTIONS
+from ...rigs.human import FACE, FINGERS, ROLES, split_role
+from ...skeleton import Clip, Pose, Skeleton, forward, list_names, with_up
 from ..encoding import errors_name, parse_json
 from ..files import atomic_write
 from ..format import in_metres, only_clip
@@ -28,12 +34,22 @@ from .document import (
     json_text,
     read_uri,
 )
-from .read import FRAME_TIME, Grid, Origin, read_tracks
+from .read import FRAME_TIME, Grid, Origin, humanoid, read_tracks
 from .rig import END, node_transform, read_rig, refuse_uneven
-from .vrma import EXTENSION, comes_from_vrma, joints_left_out, to_vrm_bones
 
+VRMA_EXTENSION = "VRMC_vrm_animation"
 TYPES = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}
 SKELETON_TOLERANCE = 1e-9  # relative to the largest offset: skeletons that differ less are equal
+AS_IN_T_POSE = 1e-9  # 1 − cos of the largest angle of a bone that is as in the T-pose
+REQUIRED = (
+    *("hips", "spine", "head"),
+    *(
+        f"{side}{bone}"
+        for side in ("left", "right")
+        for bone in ("UpperLeg", "LowerLeg", "Foot", "UpperArm", "LowerArm", "Hand")
+    ),
+)
+"""The bones that every humanoid of VRM 1.0 has."""
 
 
 def write_gltf(clips: Sequence[Clip], path: Path) -> None:
@@ -81,7 +97,7 @@ def write_vrma(clips: Sequence[Clip], path: Path) -> None:
         bones = to_vrm_bones(in_metres(clip, path))
         nodes = {bone: {"node": number} for number, bone in enumerate(bones.skeleton.names)}
         extension = {"specVersion": "1.0", "humanoid": {"humanBones": nodes}}
-        content = _new_file([bones], path, {EXTENSION: extension})
+        content = _new_file([bones], path, {VRMA_EXTENSION: extension})
     if left_out := joints_left_out(clip):
         warnings.warn(
             f"{path}: left out {list_names(left_out, 12)}, which are no bones of VRM", stacklevel=3
@@ -309,7 +325,9 @@ def _new_file(clips: list[Clip], path: Path, extensions: Mapping[str, Any] | Non
 
 def _nodes(skeleton: Skeleton) -> tuple[list[dict[str, Any]], list[int]]:
     """Return the nodes of joints, then of end sites, and the indices of the roots."""
-    above, rests = _rest_frames(skeleton)
+    frames, roots = skeleton.rest_rotations, (skeleton.parents < 0)[:, None]
+    above = np.where(roots, IDENTITY, frames[skeleton.parents])
+    rests = mul(inverse(above), frames)
     offsets = rotate(inverse(above), skeleton.offsets)
     nodes: list[dict[str, Any]] = [
         {"name": name, "translation": offset, "rotation": _node_rotation(rest)}
@@ -328,9 +346,111 @@ def _nodes(skeleton: Skeleton) -> tuple[list[dict[str, Any]], list[int]]:
     return nodes, [number for number, parent in enumerate(parents) if parent < 0]
 
 
-def _rest_frames(skeleton: Skeleton) -> tuple[Quats, Quats]:
-    """Return the rest rotations (J, 4) of each joint's parent, and of the joint relative to it."""
-    frames = skeleton.rest_rotations
-    roots = (skeleton.parents < 0)[:, None]
-    above = np.where(roots, IDENTITY, frames[skeleton.parents])
-    return above, mul(inverse(above), frames)
+def joints_left_out(clip: Clip) -> list[str]:
+    """Return the joints of a human's clip whose rotations turn no bone of VRM."""
+    skeleton = clip.skeleton
+    roles = recognize(skeleton, humanoid=humanoid(clip) or None).roles.values()
+    used = {joint for name in roles for joint in skeleton.path_to_root(skeleton.index(name))}
+    return [name for joint, name in enumerate(skeleton.names) if joint not in used]
+
+
+def comes_from_vrma(clip: Clip) -> bool:
+    """Return whether a clip was read from a VRMA file."""
+    if not isinstance(clip.origin, Origin):
+        return False
+    return VRMA_EXTENSION in clip.origin.document.gltf.extensions
+
+
+def to_vrm_bones(clip: Clip) -> Clip:
+    """Return a human's motion on a skeleton of VRM's bones, whose rest pose is the T-pose.
+
+    Joints are called by bone, and only the hips move. With B of `rigs.alignment`, a bone that has
+    the rotation R in a world with y up has R · B here. A clip of a VRMA file, or one that this
+    function has returned, is returned as it is.
+    Raises ValueError where the rig is no human, or lacks a bone that VRM requires.
+    """
+    if comes_from_vrma(clip) or _has_vrm_bones(clip.skeleton):
+        return clip
+    try:
+        rig = recognize(clip.skeleton, humanoid=humanoid(clip) or None)
+    except NotHumanError as error:
+        raise ValueError(f"a VRMA file holds the motion of a human: {error}") from None
+    alignment = align(rig, [clip])
+    bones = list(rig.roles)
+    missing = [bone for bone in REQUIRED if bone not in bones]
+    if missing:
+        raise ValueError(f"a VRMA file needs all bones of VRM, got none for {', '.join(missing)}")
+    names, upright = clip.skeleton.names, with_up(clip, "y")
+    positions, rotations = forward(upright.skeleton, upright.pose)
+    world = {
+        bone: mul(rotations[:, names.index(rig.roles[bone])], alignment.frames[bone])
+        for bone in bones
+    }
+    above = {bone: parent_role(bone, bones) for bone in bones}
+    rest_positions = _t_pose_positions(alignment)
+    skeleton = Skeleton(
+        tuple(bones),
+        np.array([-1 if parent is None else bones.index(parent) for parent in above.values()]),
+        np.array(
+            [
+                rest_positions[b] - (0.0 if up is None else rest_positions[up])
+                for b, up in above.items()
+            ]
+        ),
+        up="y",
+        unit=clip.skeleton.unit,
+    )
+    local = [
+        world[bone] if parent is None else mul(inverse(world[parent]), world[bone])
+        for bone, parent in above.items()
+    ]
+    moved = np.tile(skeleton.offsets, (clip.frames, 1, 1))
+    moved[:, 0] = positions[:, names.index(rig.starts["hips"])]
+    pose = Pose(normalize(np.stack(local, axis=1)), moved)
+    return Clip(skeleton, pose, clip.frame_time, clip.name)
+
+
+def _has_vrm_bones(skeleton: Skeleton) -> bool:
+    """Return True if all joints are bones of VRM, and limbs point as in the T-pose at rest."""
+    names = skeleton.names
+    if (
+        skeleton.up != "y"
+        or not {*REQUIRED} <= {*names}
+        or not {*names} <= {*ROLES, *FINGERS, *FACE}
+    ):
+        return False
+    for name, parent, offset in zip(names, skeleton.parents, skeleton.offsets, strict=True):
+        above = BONE_DIRECTIONS.get(names[parent])
+        follows = split_role(name)[1] in ("LowerArm", "Hand", "LowerLeg", "Foot")
+        length = float(np.linalg.norm(offset))
+        if follows and above is not None and offset @ above < (1.0 - AS_IN_T_POSE) * length:
+            return False
+    return True
+
+
+def _t_pose_positions(alignment: Alignment) -> dict[str, Vectors]:
+    """Return where each bone begins (3,) in the T-pose; the lowest joint or end site is at y = 0.
+
+    A joint that is no bone keeps its parent's rotation; all joints of a split bone have one.
+    """
+    rig, axes = alignment.rig, alignment.axes
+    skeleton = rig.skeleton
+    world_rotations: dict[int, Quats] = {}
+    for bone, frame in alignment.frames.items():
+        first, last = (skeleton.index(names[bone]) for names in (rig.starts, rig.roles))
+        path = skeleton.path_to_root(last)
+        for joint in path[: path.index(first) + 1]:
+            world_rotations.setdefault(joint, mul(inverse(axes), inverse(frame)))
+    world = np.tile(IDENTITY, (len(skeleton) + 1, 1))  # the last row is what roots hang on
+    rotations = np.empty((len(skeleton), 4))
+    for joint, parent in enumerate(skeleton.parents.tolist()):
+        world[joint] = world_rotations.get(joint, world[parent])
+        rotations[joint] = mul(inverse(world[parent]), world[joint])
+    positions, turned = forward(skeleton, Pose(normalize(rotations), skeleton.offsets))
+    ends = positions[skeleton.end_parents] + rotate(
+        turned[skeleton.end_parents], skeleton.end_offsets
+    )
+    upright = rotate(axes, np.concatenate([positions, ends]))
+    hips = upright[skeleton.index(rig.starts["hips"])]
+    origin = np.array([hips[0], upright[:, 1].min(), hips[2]])
+    return {bone: upright[skeleton.index(name)] - origin for bone, name in rig.starts.items()}
