@@ -14,11 +14,13 @@ import numpy as np
 
 from ..arrays import Floats, Quats, Vectors
 from ..quat import IDENTITY, from_euler, mul, rotate
+from ..schema import quote_value
 from ..skeleton import POSITIONS, Clip, Pose, Skeleton, list_names
 from .files import read_file
 from .format import ClipFormat, ReadOptions
-from .lines import LineReader, decode_text, parse_numbers, quote_line
+from .lines import LineReader, decode_text, parse_numbers
 from .ranges import HingeRange, RangesFile
+from .skeletons import depth_first
 
 CMU_LENGTH = 0.45
 CMU_UNIT = 0.0254 / CMU_LENGTH
@@ -107,7 +109,7 @@ def _read_motion(reader: LineReader, origin: AsfOrigin) -> tuple[AsfOrigin, Floa
             joint = joints.get(decode_text(name).lower())
             if joint is None:
                 rule = f"expected the number of a frame or a bone of {origin.path.name}"
-                reader.fail_at(number, rule, quote_line(words[0]))
+                reader.fail_at(number, rule, quote_value(decode_text(words[0])))
             if not frames:
                 rule = "expected the number of a frame before bones"
                 reader.fail_at(number, rule, "a bone")
@@ -408,10 +410,7 @@ def _join_bones(reader: LineReader, words: list[bytes], bones: dict[bytes, _Entr
 
 def _depth_first(reader: LineReader, root: _Entry, bones: dict[bytes, _Entry]) -> list[_Entry]:
     """Return the bones, each before its children; ValueError if one is not below the root."""
-    order, stack = [], [root]
-    while stack:
-        order.append(stack.pop())
-        stack += reversed(order[-1].children)
+    order = list(depth_first([root], lambda bone: bone.children))
     if lost := [bone for bone in bones.values() if bone not in set(order)]:
         rule = "expected a bone that :hierarchy puts below root"
         reader.fail_at(lost[0].line, rule, repr(lost[0].name))

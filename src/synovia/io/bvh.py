@@ -16,7 +16,7 @@ from ..skeleton import CHANNELS, POSITIONS, ROTATIONS, Clip, Pose, Skeleton
 from .files import atomic_file, read_file
 from .format import ClipFormat, ReadOptions, only_clip
 from .lines import LineReader, decode_text, parse_numbers
-from .skeletons import MAX_FRAME_TIME, MIN_FRAME_TIME
+from .skeletons import MAX_FRAME_TIME, MIN_FRAME_TIME, depth_first, group_by
 
 MAX_FRAMES = 10**9  # larger counts of frames are taken for mistakes
 _BRACE = re.compile(rb"([{}])")
@@ -241,7 +241,8 @@ def write_bvh(clips: Sequence[Clip], path: Path) -> None:
             UserWarning,
             stacklevel=4,
         )
-    order = _depth_first(skeleton)
+    children = group_by(range(len(skeleton)), lambda joint: int(skeleton.parents[joint]))
+    order = list(depth_first(children[-1], lambda joint: children.get(joint, [])))
     lines = ["HIERARCHY", *_hierarchy_lines(skeleton, channels, order)]
     lines += ["MOTION", f"Frames: {clip.frames}", f"Frame Time: {clip.frame_time!r}"]
     # Positions are exact; eight decimals of a degree are a hundredth of what we promise.
@@ -319,18 +320,6 @@ def _check_name(name: str, path: Path) -> None:
             f"{path}: a joint's name in BVH must be one line of Unicode without a space at either "
             f"end or a brace at the last, got {name!r}"
         )
-
-
-def _depth_first(skeleton: Skeleton) -> list[int]:
-    """Return the joints in depth-first order: each is followed by all joints below it."""
-    children: list[list[int]] = [[] for _ in range(len(skeleton) + 1)]
-    for joint, parent in enumerate(skeleton.parents.tolist()):
-        children[parent].append(joint)
-    order, stack = [], children[-1][::-1]
-    while stack:
-        order.append(stack.pop())
-        stack += children[order[-1]][::-1]
-    return order
 
 
 def _hierarchy_lines(

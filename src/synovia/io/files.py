@@ -15,21 +15,6 @@ from typing import BinaryIO
 
 def read_file(path: str | os.PathLike[str]) -> bytes:
     """Return the bytes of the regular file at `path`; a pipe or a device is refused."""
-    with open_regular(path) as file:
-        return file.read()
-
-
-def read_file_below(folder: Path, name: str) -> bytes:
-    """Return the bytes of the file `name` below `folder`; ValueError if a link leads outside it."""
-    path = (folder / name).resolve()
-    if not path.is_relative_to(folder.resolve()):
-        raise ValueError(f"expected a file below {folder}, got {name!r:.80}, which leads outside")
-    return read_file(path)
-
-
-@contextlib.contextmanager
-def open_regular(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open the regular file at `path` to read its bytes; a pipe or a device is refused."""
     # Opened first and then looked at; without waiting, since the other end of a pipe may be silent.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
@@ -39,9 +24,17 @@ def open_regular(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if not stat.S_ISREG(mode):
             raise OSError(errno.EINVAL, "only regular files can be read", os.fspath(path))
         with open(handle, "rb", closefd=False) as file:
-            yield file
+            return file.read()
     finally:
         os.close(handle)
+
+
+def read_file_below(folder: Path, name: str) -> bytes:
+    """Return the bytes of the file `name` below `folder`; ValueError if a link leads outside it."""
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise ValueError(f"expected a file below {folder}, got {name!r:.80}, which leads outside")
+    return read_file(path)
 
 
 def check_regular(path: str | os.PathLike[str]) -> os.stat_result:

@@ -77,6 +77,8 @@ def in_metres(clip: Clip, path: Path) -> Clip:
     if clip.skeleton.unit:
         return with_unit(clip, 1.0)
     warnings.warn(
-        f"{path}: the unit is not known; lengths are written as metres", UserWarning, stacklevel=4
+        f"{path}: the clip's unit is not known; lengths are written as metres",
+        UserWarning,
+        stacklevel=4,
     )
     return clip

@@ -11,6 +11,7 @@ from typing import NoReturn
 import numpy as np
 
 from ..arrays import Floats
+from ..schema import quote_value
 from .files import read_file
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -51,7 +52,7 @@ class LineReader:
 
     def fail(self, rule: str) -> NoReturn:
         """Raise ValueError about the current line."""
-        self.fail_at(self.number, rule, quote_line(self.line))
+        self.fail_at(self.number, rule, quote_value(decode_text(self.line)))
 
     def fail_at(self, number: int, rule: str, value: object) -> NoReturn:
         """Raise ValueError that names the file, the line, the rule and the value."""
@@ -65,7 +66,7 @@ class LineReader:
         for number, line in zip(line_numbers, lines, strict=True):
             for word in line.split():
                 if parse_numbers(word) is None:
-                    self.fail_at(number, "expected finite numbers", quote_line(word))
+                    self.fail_at(number, "expected finite numbers", quote_value(decode_text(word)))
         raise AssertionError("each word is a number, and all together are not")
 
 
@@ -89,12 +90,6 @@ def decode_text(text: bytes) -> str:
         return text.decode()
     except UnicodeDecodeError:
         return text.decode("latin-1")
-
-
-def quote_line(text: bytes) -> str:
-    """Return `text` quoted for an error message, shortened to 60 characters."""
-    line = decode_text(text)
-    return repr(line if len(line) <= 60 else f"{line[:57]}...")
 
 
 def read_text(path: str | PathLike[str]) -> str:

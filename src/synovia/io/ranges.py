@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pkgutil
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.polynomial import Polynomial
@@ -22,7 +22,7 @@ from ..model import LimitModel
 from ..shapes import Box, Ellipsoid
 from ..skeleton import Axis, Skeleton
 from .encoding import errors_name
-from .skeletons import check_skeleton
+from .skeletons import check_skeleton, depth_first, group_by
 
 RANGE_FORMATS: dict[str, str] = {
     ".xml": "synovia.io.mjcf_ranges:read_mjcf_ranges",
@@ -135,9 +135,8 @@ class RangesFile:
         children = group_by(bodies, lambda body: body.parent)
         indices: dict[str, int] = {}
         parents, offsets, rotations, hinges = [], list[Vectors](), list[Quats](), []
-        stack = children.get(None, [])[::-1]
-        while stack:
-            body = stack.pop()
+        roots = children.get(None, [])
+        for body in depth_first(roots, lambda body: children.get(body.name, [])):
             if body.name in indices:
                 raise ValueError(f"expected a tree of bodies, got {body.name!r:.60} twice")
             parent = -1 if body.parent is None else indices[body.parent]
@@ -148,7 +147,6 @@ class RangesFile:
             rotations.append(quat.mul(above, body.rotation))
             rotation = rotations[-1]
             hinges += [replace(h, axis=quat.rotate(rotation, h.axis)) for h in body.hinges]
-            stack += reversed(children.get(body.name, []))
         skeleton = Skeleton(
             tuple(indices),
             np.array(parents),
@@ -162,18 +160,6 @@ class RangesFile:
     def by_joint(self) -> dict[str, list[HingeRange]]:
         """Return the hinges of each joint that has some, in order."""
         return group_by(self.hinges, lambda hinge: hinge.joint)
-
-
-Item = TypeVar("Item")
-Key = TypeVar("Key", bound=Hashable)
-
-
-def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """Return lists of items with the same key, in order."""
-    groups: dict[Key, list[Item]] = {}
-    for item in items:
-        groups.setdefault(key(item), []).append(item)
-    return groups
 
 
 def range_suffix(path: str | PathLike[str]) -> str:

@@ -1,10 +1,11 @@
-"""Skeletons and clips in files: a skeleton as JSON, and bounds on what a file may hold."""
+"""Skeletons and clips in files: a skeleton as JSON, order, and bounds on what a file may hold."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from ..skeleton import Clip, Skeleton
 MAX_JOINTS = 20_000  # of a skeleton in a file
 MAX_LENGTH = 1e9  # in the file's unit: larger lengths are taken for mistakes
 MIN_FRAME_TIME, MAX_FRAME_TIME = 1e-6, 1e4  # seconds
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
 Channel = Literal["Xposition", "Yposition", "Zposition", "Zrotation", "Xrotation", "Yrotation"]
 
 
@@ -51,6 +54,25 @@ class StoredSkeleton:
         """Return the skeleton; ValueError if its parts do not fit together."""
         names = {field.name for field in fields(self)} & {field.name for field in fields(Skeleton)}
         return Skeleton(**{name: getattr(self, name) for name in names} | {"up": self.up or ""})
+
+
+def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Return lists of items with the same key, in order."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
+def depth_first(
+    roots: Sequence[Item], children: Callable[[Item], Sequence[Item]]
+) -> Iterator[Item]:
+    """Yield items of trees, each before its children, which are asked for after it is yielded."""
+    stack = [*reversed(roots)]
+    while stack:
+        item = stack.pop()
+        yield item
+        stack += reversed(children(item))
 
 
 def check_numbers(what: str, values: Floats, limit: float) -> None:

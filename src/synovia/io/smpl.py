@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike
 
 from .. import quat
 from ..arrays import Floats, Mask, Quats, Vectors, floats, rows, unit_quats
-from ..skeleton import Axis, Clip, Pose, Skeleton, with_unit, with_up
+from ..skeleton import Axis, Clip, Pose, Skeleton, with_up
 from .files import atomic_write, read_file
-from .format import ClipFormat, ReadOptions, only_clip
+from .format import ClipFormat, ReadOptions, in_metres, only_clip
 from .skeletons import MAX_LENGTH, check_numbers
 
 MAX_ANGLE = 1e6  # radians: larger rotation vectors are taken for mistakes
@@ -522,7 +522,7 @@ def write_npz(clips: Sequence[Clip], path: Path) -> None:
     clip = only_clip(clips, path)
     _in_order(clip, str(path))  # errors before warnings
     _warn_of_losses(clip, path)
-    clip = with_up(with_unit(clip, 1.0) if clip.skeleton.unit else clip, "z")
+    clip = with_up(in_metres(clip, path), "z")
     rotations, trans = _in_order(clip, str(path))
     joints = rotations.shape[1]
     others = {
@@ -557,10 +557,6 @@ def _warn_of_losses(clip: Clip, path: Path) -> None:
             f"{path}: SMPL holds rotations alone: the clip's bones are lost, and its rest pose is "
             "taken to be SMPL's",
             stacklevel=4,
-        )
-    if not skeleton.unit:
-        warnings.warn(
-            f"{path}: the clip's unit is not known; lengths are written as metres", stacklevel=4
         )
     if scale * moved > 1e-6:
         warnings.warn(f"{path}: positions of joints other than the pelvis are lost", stacklevel=4)

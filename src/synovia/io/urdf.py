@@ -11,7 +11,8 @@ import numpy as np
 from .. import quat
 from ..arrays import Quats, Vectors
 from .files import read_file
-from .ranges import Coupling, HingeRange, RangedBody, RangesFile, group_by
+from .ranges import Coupling, HingeRange, RangedBody, RangesFile
+from .skeletons import group_by
 from .xml import Element, parse_xml
 
 MAX_DEPTH = 12  # of XML elements

@@ -20,6 +20,7 @@ from ...arrays import Floats, Ints, Mask, Quats, Vectors
 from ...quat import IDENTITY, from_matrix, inverse, mul, normalize, to_matrix
 from ...schema import decode, located, quote_value
 from ...skeleton import Skeleton
+from ..skeletons import depth_first
 from .document import Document, Gltf, HumanBone, Node, Vrm, fail
 
 MAX_UNEVEN = 1e-3  # relative difference of scales along the axes: exporters have noise
@@ -130,12 +131,8 @@ def _parents(nodes: Sequence[Node]) -> list[int]:
 
 def _depth_first(nodes: Sequence[Node], parents: list[int]) -> list[int]:
     """Return all nodes, each before its children; ValueError where nodes form a circle."""
-    order: list[int] = []
-    stack = [node for node in reversed(range(len(nodes))) if parents[node] < 0]
-    while stack:
-        node = stack.pop()
-        order.append(node)
-        stack += reversed(nodes[node].children)
+    roots = [node for node, parent in enumerate(parents) if parent < 0]
+    order = list(depth_first(roots, lambda node: nodes[node].children))
     if len(order) < len(nodes):
         node = min(set(range(len(nodes))) - set(order))
         for _ in nodes:  # ends within the circle
