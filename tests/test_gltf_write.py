@@ -314,7 +314,7 @@ def test_a_clip_with_another_skeleton_than_its_file_becomes_a_new_file(tmp_path)
 
 
 def test_an_unknown_unit_is_warned_about(tmp_path):
-    with pytest.warns(UserWarning, match=r"b\.glb: the clip's unit is not known; lengths are written as"):
+    with pytest.warns(UserWarning, match=r"b\.glb: the clip's unit is not known; lengths are"):
         save_clip(clips.clip(frames=3), tmp_path / "b.glb")
 
 
