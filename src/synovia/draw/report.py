@@ -8,7 +8,7 @@ from functools import cached_property
 from html import escape
 from importlib.resources import files
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -124,14 +124,12 @@ def _body(recordings: Sequence[Recording]) -> Iterator[str]:
     yield "<h2>Joints</h2>"
     yield _legend(len(recordings))
     rows = [
-        _Row(k, curve)
-        for k, recording in enumerate(recordings)
-        for curve in recording.angles.curves
+        (k, curve) for k, recording in enumerate(recordings) for curve in recording.angles.curves
     ]
     still = []
-    for joint, group in groupby(_in_order(rows), lambda row: row.joint):
-        joint_rows = list(group)
-        if max(row.curve.most - row.curve.least for row in joint_rows) < STILL:
+    for joint in dict.fromkeys(_plain_joint(curve.role) for _, curve in rows):
+        joint_rows = [row for row in rows if _plain_joint(row[1].role) == joint]
+        if max(curve.most - curve.least for _, curve in joint_rows) < STILL:
             still.append(joint)
         else:
             yield _joint_section(recordings, joint, joint_rows)
@@ -144,29 +142,6 @@ def _body(recordings: Sequence[Recording]) -> Iterator[str]:
 def _plain_joint(role: str) -> str:
     """Return the name of a joint without its side."""
     return joint_name(role).removeprefix("left ").removeprefix("right ")
-
-
-class _Row(NamedTuple):
-    """A curve, and the index of its recording."""
-
-    k: int
-    curve: AngleCurve
-
-    @property
-    def joint(self) -> str:
-        return _plain_joint(self.curve.role)
-
-
-def _in_order(rows: Sequence[_Row]) -> list[_Row]:
-    """Return the rows sorted by joint, axis, side and recording, so that sides are adjacent."""
-    joints = list(dict.fromkeys(row.joint for row in rows))
-    axes = list(dict.fromkeys(row.curve.axis.name for row in rows))
-
-    def position(row: _Row) -> tuple[int, int, str, int]:
-        axis, side = axes.index(row.curve.axis.name), split_role(row.curve.role)[0]
-        return joints.index(row.joint), axis, side, row.k
-
-    return sorted(rows, key=position)
 
 
 def _verdict(recording: Recording) -> str:
@@ -235,8 +210,13 @@ def _view(alignment: Alignment, pose: Pose, side: str) -> Quats:
     return quat.mul(quat.mul(tilt, quat.exp(yaw * UP)), alignment.axes)
 
 
-def _joint_section(recordings: Sequence[Recording], joint: str, rows: Sequence[_Row]) -> str:
-    """Return the table of a joint: a row for each axis, side and recording."""
+def _joint_section(
+    recordings: Sequence[Recording], joint: str, rows: Sequence[tuple[int, AngleCurve]]
+) -> str:
+    """Return the table of a joint, with a row for each axis, side and recording.
+
+    `rows` are curves, each with the index of its recording.
+    """
     several = len(recordings) > 1
     titles = {
         "motion": "Motion",
@@ -249,19 +229,20 @@ def _joint_section(recordings: Sequence[Recording], joint: str, rows: Sequence[_
     }
     head = "".join(f'<th scope="col" class="{kind}">{title}</th>' for kind, title in titles.items())
     body = []
-    for axis, axis_group in groupby(rows, lambda row: row.curve.axis):
-        axis_rows = list(axis_group)
-        ends = _scale([row.curve for row in axis_rows])
+    for axis in dict.fromkeys(curve.axis for _, curve in rows):
+        axis_rows = [row for row in rows if row[1].axis == axis]
+        axis_rows.sort(key=lambda row: (split_role(row[1].role)[0], row[0]))
+        ends = _scale([curve for _, curve in axis_rows])
         words = f"{axis.name} +<br><small>{axis.opposite} −</small>"
         first = f'<th scope="rowgroup" rowspan="{len(axis_rows)}">{words}</th>'
-        for role, group in groupby(axis_rows, lambda row: row.curve.role):
-            curves = [(k, curve) for k, curve in group]
+        for role, group in groupby(axis_rows, lambda row: row[1].role):
+            curves = list(group)
             span = f'rowspan="{len(curves)}"'
             first += f"<td {span}>{split_role(role)[0] or '–'}</td>"
             norm = f"<td {span}>{_norm_words([curve for _, curve in curves])}</td>"
             for k, curve in curves:
                 mark = f"<td>{'AB'[k]}</td>" if several else ""
-                used = f"<td>{_used(curve)}{_flags(recordings[k], curve)}</td>"
+                used = f"<td>{_used(recordings[k], curve)}</td>"
                 plots = f"<td>{_bar(curve, ends, k)}</td><td>{_plot(curve, ends, k)}</td>"
                 body.append(f"<tr>{first}{mark}{used}{norm}{plots}</tr>")
                 first = norm = ""
@@ -277,42 +258,32 @@ def _degrees(angle: float) -> str:
     return f"{round(angle)}°".replace("-", "−")
 
 
-def _used(curve: AngleCurve) -> str:
-    """Return the range of a curve in degrees, as HTML."""
+def _used(recording: Recording, curve: AngleCurve) -> str:
+    """Return the range of a curve in degrees, and how often its joint is outside, as HTML."""
     low, high = np.degrees([curve.least, curve.most])
-    return f"<b>{_degrees(low)} to {_degrees(high)}</b><br><small>{high - low:.0f}° in all</small>"
-
-
-def _flags(recording: Recording, curve: AngleCurve) -> str:
-    """Return the numbers of frames in which the joint is impossible or unusual, as HTML."""
-    counts = zip(
-        ("impossible", "unusual"), verdict_frames(recording.report, curve.joint), strict=True
-    )
-    return "".join(
-        f'<br><span class="flag {verdict}">joint {verdict} in {count} frames</span>'
-        for verdict, count in counts
-        if count
-    )
+    text = f"<b>{_degrees(low)} to {_degrees(high)}</b><br><small>{high - low:.0f}° in all</small>"
+    frames = verdict_frames(recording.report, curve.joint)
+    for verdict, count in zip(("impossible", "unusual"), frames, strict=True):
+        if count:
+            words = f"joint {verdict} in {count} frames"
+            text += f'<br><span class="flag {verdict}">{words}</span>'
+    return text
 
 
 def _norm_words(curves: Sequence[AngleCurve]) -> str:
     """Return the published norms in both directions, and the share that each recording uses."""
     lines = []
     for norm in curves[0].norms:
-        text = (
-            f"{escape(_norm_motion(curves[0].axis, norm))} <b>{norm.mean_deg:g} ± {norm.sd_deg:g}°"
-        )
-        shares = [
-            max(100.0 * np.degrees(curve.most if norm.sign > 0 else -curve.least), 0.0)
-            / norm.mean_deg
-            for curve in curves
-        ]
-        used = " / ".join(f"{share:.0f}" for share in shares)
-        is_compared = norm.mean_deg >= MIN_NORM and not norm.condition
-        lines.append(
-            f"{text}</b>{'*' * norm.sd_is_estimated}"
-            + (f" <small>{used} %</small>" if is_compared else "")
-        )
+        motion = escape(_norm_motion(curves[0].axis, norm))
+        line = f"{motion} <b>{norm.mean_deg:g} ± {norm.sd_deg:g}°</b>{'*' * norm.sd_is_estimated}"
+        if norm.mean_deg >= MIN_NORM and not norm.condition:
+            used_deg = [
+                np.degrees(max(curve.most if norm.sign > 0 else -curve.least, 0.0))
+                for curve in curves
+            ]
+            used = " / ".join(f"{100.0 * angle / norm.mean_deg:.0f}" for angle in used_deg)
+            line += f" <small>{used} %</small>"
+        lines.append(line)
     return "<br>".join(lines) or "–"
 
 
