@@ -97,7 +97,7 @@ def test_options_that_make_no_sense(here, tmp_path, options, said):
 @pytest.mark.parametrize("text", ["inside", "inside:0", "outside:5", "beyond:-1", "inside:nan"])
 def test_softening_that_makes_no_sense(here, tmp_path, text):
     said = complaint("clamp", "wild.bvh", *LIMITS, "-o", tmp_path / "a.bvh", "--soften", text)
-    assert "--soften takes inside:DEG or beyond:DEG" in said
+    assert "softening takes inside:DEG or beyond:DEG" in said
 
 
 def test_a_pattern_that_backtracks_without_end_is_refused(tmp_path, monkeypatch):

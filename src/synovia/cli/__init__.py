@@ -1,4 +1,4 @@
-"""The command line: one file for each command, imported when the command runs."""
+"""The command line: files of one or two commands, imported when a command runs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ FILES = {
     "report": "check",
     "runtime": "limits",
 }
-"""Files of commands that do not have the command's name."""
+"""Files of commands that share one with another command."""
 FAILED, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 
 

@@ -45,12 +45,19 @@ MAX_RANGES = 8  # ranges of frames in one line
 max_speed_option = click.option(
     "--max-speed",
     type=click.FloatRange(min=0.0, min_open=True),
+    callback=options.parsed_by(math.radians),
     default=400.0,
     show_default=True,
     metavar="DEG/S",
     help="How fast a joint may rotate from one side of its limit to another, in degrees a second; "
     "where the clip itself is faster, up to twice its own speed.",
 )
+
+
+def _parse_softening(text: str) -> Softening | None:
+    from ..limit.softening import parse_softening
+
+    return parse_softening(text)
 
 
 @options.command(examples=CLAMP_EXAMPLES)
@@ -69,6 +76,7 @@ max_speed_option = click.option(
     "-s",
     "--soften",
     metavar="inside:DEG|beyond:DEG",
+    callback=options.parsed_by(_parse_softening),
     help="Approach limits instead of hitting them: slow down within the last DEG degrees inside, "
     "or let violations go on beyond by less than DEG.",
 )
@@ -80,7 +88,7 @@ def clamp(
     limits: str,
     output: Path,
     to: str,
-    soften: str | None,
+    soften: Softening | None,
     max_speed: float,
     as_json: bool,
 ) -> None:
@@ -89,7 +97,6 @@ def clamp(
     Legal frames stay as they are, unless a joint could not change sides in time otherwise: these
     are listed.
     """
-    softening = _parse_softening(soften)
     run = ClipRun(clips, limits, "clamping", output)
     lines, documents = [], []
     for file, clip, applied in run:
@@ -99,8 +106,8 @@ def clamp(
         legal, report = applied.clamp(
             clip,
             to_usual=to == "usual",
-            softening=softening,
-            max_speed=math.radians(max_speed),
+            softening=soften,
+            max_speed=max_speed,
             progress=run.joint_progress,
         )
         target = run.write(file, legal)
@@ -117,18 +124,6 @@ def clamp(
     else:
         terminal.echo_lines([*lines, *run.left_out("not clamped")])
     options.exit_with(False)
-
-
-def _parse_softening(text: str | None) -> Softening | None:
-    """Return the value of `--soften`."""
-    from ..limit.softening import parse_softening
-
-    try:
-        return parse_softening(text)
-    except ValueError:
-        raise click.UsageError(
-            f"--soften takes inside:DEG or beyond:DEG, with degrees above 0, got {text!r}"
-        ) from None
 
 
 def _corrections(before: Clip, after: Clip) -> Scalars:
@@ -295,7 +290,7 @@ def repair(
             applied.human or applied.model,
             () if names == ["none"] else names,
             names=applied.names,
-            max_speed=math.radians(max_speed),
+            max_speed=max_speed,
             progress=run.joint_progress,
         )
         documents.append(report.to_dict())

@@ -48,8 +48,8 @@ clip_argument = click.argument("clip_path", metavar="CLIP", type=click.Path())
 output_option = options.output_option("The clip to write.", "OUT.bvh")
 speed_option = click.option(
     "--speed",
-    "speed_deg",
     type=click.FloatRange(min=1e-3),
+    callback=options.parsed_by(math.radians),
     default=600.0,
     show_default=True,
     metavar="DEG",
@@ -195,10 +195,10 @@ def _goal_and_joint(text: str, joints: Sequence[str]) -> tuple[Callable[..., Any
 @click.option("--free-root", is_flag=True, help="Let the root rotate and move as well.")
 @click.option(
     "--comfort",
-    "comfort_deg",
     type=click.FloatRange(min=0.0, min_open=True, max=180.0),
     is_flag=False,
     flag_value=10.0,
+    callback=options.parsed_by(math.radians),
     metavar="[DEG]",
     help="Keep joints away from their limits by so many degrees, 10 if no number is given, where "
     "the goals leave a choice.",
@@ -212,8 +212,8 @@ def solve(
     pins: tuple[str, ...],
     joints: tuple[str, ...],
     free_root: bool,
-    comfort_deg: float | None,
-    speed_deg: float,
+    comfort: float | None,
+    speed: float,
     output: Path,
 ) -> None:
     """Drive joints of CLIP to their goals, frame by frame.
@@ -235,15 +235,15 @@ def solve(
         goal(joint, parse_target("--goal", targets[key], clip.frames))
         for key, (goal, joint) in parsed.items()
     ]
-    comfort = [] if comfort_deg is None else [Comfort(margin=math.radians(comfort_deg))]
+    soft = [] if comfort is None else [Comfort(margin=comfort)]
     driven = follow(
         applied.model,
         clip,
-        [*demands, *comfort],
+        [*demands, *soft],
         joints=options.split_names(joints) or None,
         pinned=options.split_names(pins),
         free_root=free_root,
-        max_speed=math.radians(speed_deg),
+        max_speed=speed,
         names=applied.names,
         progress=terminal.progress("solving"),
     )
@@ -282,7 +282,7 @@ def look(
     at: str,
     joints: tuple[str, ...],
     axis: str | None,
-    speed_deg: float,
+    speed: float,
     output: Path,
 ) -> None:
     """Turn spine, neck and head of CLIP towards something.
@@ -311,7 +311,7 @@ def look(
         list(weights),
         weights=list(weights.values()),
         axis=direction,
-        max_speed=math.radians(speed_deg),
+        max_speed=speed,
         names=applied.names,
         progress=terminal.progress("looking"),
     )
