@@ -106,7 +106,7 @@ FRAME_TIME = 1.0 / 60.0
 # Every way to fit a family; fields and tables are coarse.
 OPTIONS = {
     "box": [{}, {"along": "chart"}],
-    "ellipsoid": [{}, {"by": "volume"}],
+    "ellipsoid": [{}],
     "kdop": [{}, {"along": "chart"}],
     "product": [{}, {"swing": "box"}, {"swing": "kdop"}],
     "reach-cone": [{"vertices": 7}],

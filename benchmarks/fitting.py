@@ -24,10 +24,9 @@ def main() -> None:
     Limit.fit(rotations[:100], "kdop", "swing-twist")  # compiles the kernels
     few = rotations[:250_000]
     print(f"{'':<24}{'250,000':>10}{'1,000,000':>12}{'ratio':>8}   (bar {BAR:.0f} s, linear is 4)")
-    for shape, options in [*((name, {}) for name in SHAPES), ("ellipsoid", {"by": "volume"})]:
-        small, large = seconds(few, shape, **options), seconds(rotations, shape, **options)
-        name = " ".join([shape, *options.values()])
-        print(f"{name:<24}{small:>9.2f}s{large:>11.2f}s{large / small:>8.1f}")
+    for shape in SHAPES:
+        small, large = seconds(few, shape), seconds(rotations, shape)
+        print(f"{shape:<24}{small:>9.2f}s{large:>11.2f}s{large / small:>8.1f}")
     points = quat.log(rotations)
     thin(points[:100])
     start = time.perf_counter()

@@ -21,7 +21,6 @@ VECTORS = Convex.charts
 # Beside its defaults, a shape is also fitted in these ways.
 OPTIONS = {
     "box": [{"along": "chart"}],
-    "ellipsoid": [{"by": "volume"}],
     "kdop": [{"along": "chart"}],
     "product": [{"swing": "box"}, {"swing": "kdop"}],
 }
@@ -30,7 +29,7 @@ CASES = {
     for name in CONVEX
     for options in [{}, *OPTIONS.get(name, [])]
 }
-OTHER_CASES = ("box chart", "ellipsoid volume", "kdop chart")
+OTHER_CASES = ("box chart", "kdop chart")
 # Every way to fit a shape, with every chart that it works in.
 SEEN = [(case, chart) for case, (name, _) in CASES.items() for chart in SHAPES[name].charts]
 # And one in the chart of hinges, which takes all of these shapes.

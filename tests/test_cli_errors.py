@@ -74,7 +74,7 @@ def test_files_that_are_not_what_they_should_be(here, arguments, said):
         (["-w", "along=data", "-w", "along=chart"], "--with gives along twice"),
         (
             ["-s", "product", "-w", "k=3"],
-            "product takes swing=box|ellipsoid|kdop, by=spread|volume",
+            "product takes swing=box|ellipsoid|kdop",
         ),
         (["-s", "blob"], "'blob' is not one of"),
         (["--trim", "5"], "must be a share like 0.5% or 0.005, got '5'"),

@@ -64,7 +64,6 @@ def test_references(here, tmp_path):
     ("options", "shape"),
     [
         (["-s", "box", "--with", "along=chart"], "box"),
-        (["-s", "ellipsoid", "-w", "by=volume", "-j", "UpperArm"], "ellipsoid"),
         (["-s", "product", "-w", "swing=kdop", "-w", "along=chart"], "product"),
     ],
 )

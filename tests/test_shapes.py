@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from oracles import cloud, curved, queries, random_frame, spanned
+from oracles import cloud, curved, queries, random_frame
 from synovia.export.hinged import half_spaces
 from synovia.shapes import SHAPES, Box, Ellipsoid, KDop, Product
 from synovia.shapes.extent import Extent
@@ -117,37 +117,6 @@ def test_a_round_ellipsoid_is_a_ball(rng):
     length = np.linalg.norm(points - 1.0, axis=1)
     assert np.allclose(ball.distance(points), length - 0.5, atol=1e-12)
     assert ball.distance(np.ones(3)) == -0.5
-
-
-def test_the_smallest_ellipsoid_of_a_box_s_corners():
-    corners = np.array(np.meshgrid([-1, 1], [-2, 2], [-3, 3])).reshape(3, -1).T / 10.0
-    shape = Ellipsoid.fit(corners, by="volume")
-    assert np.allclose(np.sort(shape.radii), np.sqrt(3.0) * np.array([0.1, 0.2, 0.3]), atol=1e-6)
-    assert np.allclose(shape.center, 0.0, atol=1e-6)
-
-
-@pytest.mark.parametrize("kind", ["round", "elongated", "tilted", "beyond"])
-def test_by_volume_is_smaller_and_no_scaled_copy_is_smaller_still(kind):
-    points = cloud(kind)
-    shape = Ellipsoid.fit(points, by="volume")
-    assert shape.measure <= Ellipsoid.fit(points).measure * (1.0 + 1e-6)
-    level = np.linalg.norm((points - shape.center) @ shape.axes.T / shape.radii, axis=1)
-    # The smallest touches at least four points that are not in a plane.
-    touching = points[level > 1.0 - 1e-3]
-    assert len(touching) >= 4
-    assert spanned(touching) == 3
-
-
-@pytest.mark.parametrize(("kind", "dimensions"), [("one", 0), ("line", 1), ("plane", 2)])
-def test_by_volume_takes_flat_data(kind, dimensions):
-    shape = Ellipsoid.fit(cloud(kind), by="volume")
-    assert (shape.radii > 1e-9).sum() == dimensions
-    assert shape.contains(cloud(kind)).all()
-
-
-def test_by_must_be_known():
-    with pytest.raises(ValueError, match="by must be 'spread' or 'volume', got 'luck'"):
-        Ellipsoid.fit(cloud("round"), by="luck")
 
 
 def test_radii_must_not_be_negative():
@@ -269,13 +238,12 @@ def test_shapes_of_the_plane_keep_the_contract(name, kind, rng):
     assert shape.grow(0.2).measure == pytest.approx(inside * np.prod(high - low), rel=0.05)
 
 
-@pytest.mark.parametrize("by", ["spread", "volume"])
 @pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-9, 1e-7, 1e-5])
-def test_the_noise_of_a_hinge_does_not_lengthen_its_ellipsoid(by, noise):
+def test_the_noise_of_a_hinge_does_not_lengthen_its_ellipsoid(noise):
     rng = np.random.default_rng(0)
     points = noise * rng.normal(size=(500, 3))
     points[:, 0] += np.linspace(-1.0, 1.0, 500)
-    fitted = Ellipsoid.fit(points, by=by)
+    fitted = Ellipsoid.fit(points)
     assert fitted.contains(points).all()
     assert 1.0 - 1e-9 <= fitted.radii.max() <= 1.01
     assert fitted.radii.min() <= 1e-2

@@ -61,9 +61,9 @@ FIT_OPTIONS = (
         "shape_options",
         multiple=True,
         metavar="KEY=VALUE",
-        help="An option of the shape, like along=chart for box and kdop, by=volume for ellipsoid, "
-        "swing=kdop for product, vertices=12 for reach-cone and union, cell=3 (degrees) for "
-        "theta-phi, resolution=48 for distance-field and people. Repeat it for more.",
+        help="An option of the shape, like along=chart for box and kdop, swing=kdop for "
+        "product, vertices=12 for reach-cone and union, cell=3 (degrees) for theta-phi, "
+        "resolution=48 for distance-field and people. Repeat it for more.",
     ),
     click.option(
         "--margin",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 
@@ -44,48 +44,16 @@ class Ellipsoid(Convex):
         check_orthonormal("Ellipsoid.axes", self.axes)
 
     @classmethod
-    def fit(
-        cls,
-        points: Points,
-        *,
-        margin: float = 0.0,
-        by: Literal["spread", "volume"] = "spread",
-    ) -> Self:
+    def fit(cls, points: Points, *, margin: float = 0.0) -> Self:
         """Return an ellipsoid around `points`, every radius `margin` longer.
 
-        By "spread": about the mean, along the principal axes, in proportion to the farthest
-        point along each. By "volume": the smallest ellipsoid that contains them.
+        It is about the mean, along the principal axes, in proportion to the farthest point along
+        each.
         """
         points, margin = sample_points(points), check_margin(margin)
-        if by == "spread":
-            fitted = cls._by_spread(points)
-        elif by == "volume":
-            fitted = cls._by_volume(points)
-        else:
-            raise ValueError(f"by must be 'spread' or 'volume', got {by!r}")
-        return fitted.grow(margin)
-
-    @classmethod
-    def _by_spread(cls, points: Points) -> Self:
         center, axes = points.mean(axis=0), principal_axes(points)
-        return cls(center, np.abs((points - center) @ axes.T).max(axis=0), axes)._around(points)
-
-    @classmethod
-    def _by_volume(cls, points: Points) -> Self:
-        axes = principal_axes(points)
-        coordinates = points @ axes.T
-        low, high = coordinates.min(axis=0), coordinates.max(axis=0)
-        center, radii = 0.5 * (low + high), 0.5 * (high - low)
-        thick = radii > max(NOISE * radii.max(), THIN)
-        if thick.any():
-            center[thick], matrix = smallest_ellipsoid(coordinates[:, thick])
-            squares, vectors = np.linalg.eigh(matrix)
-            center = center @ axes
-            axes[thick] = vectors.T @ axes[thick]
-            radii[thick] = np.sqrt(np.maximum(squares, 0.0))
-        else:
-            center = center @ axes
-        return cls(center, radii, axes)._around(points)
+        radii = np.abs((points - center) @ axes.T).max(axis=0)
+        return cls(center, radii, axes)._around(points).grow(margin)
 
     def _around(self, points: Points) -> Self:
         """Return the least ellipsoid of these proportions around `points`.
@@ -150,39 +118,3 @@ class Ellipsoid(Convex):
             direction /= np.linalg.norm(direction, axis=1, keepdims=True)
             ball[:, thick] = direction * rng.random((n, 1)) ** (1.0 / thick.sum())
         return (ball * self.radii) @ self.axes + self.center
-
-
-def smallest_ellipsoid(points: Points, gap: float = 1e-7) -> tuple[Points, Floats]:
-    """Return centre and matrix of squared radii of the least ellipsoid around spanning points.
-
-    Khachiyan's method with away steps, on the corners of the hull, until the volume is within
-    `gap` of the least; then scaled so that every point is inside.
-    """
-    corners = points
-    if points.shape[1] > 1:
-        from scipy.spatial import ConvexHull
-
-        corners = points[ConvexHull(points, qhull_options="QJ").vertices]
-    n, d = corners.shape
-    lifted = np.concatenate([corners, np.ones((n, 1))], axis=1)
-    weights = np.full(n, 1.0 / n)
-    for _ in range(100_000):
-        spread = lifted.T @ (weights[:, None] * lifted)
-        far = np.einsum("ni,ni->n", lifted, np.linalg.solve(spread, lifted.T).T)
-        worst = int(far.argmax())
-        held = np.where(weights > 0.0, far, np.inf)
-        least = int(held.argmin())
-        up, down = far[worst] - (d + 1), (d + 1) - far[least]
-        if max(up, down) <= gap * (d + 1):
-            break
-        chosen, most = (worst, 1.0) if up >= down else (least, -1.0)
-        step = (far[chosen] - (d + 1)) / ((d + 1) * (far[chosen] - 1.0))
-        if most < 0.0:
-            step = max(step, -weights[chosen] / (1.0 - weights[chosen]))
-        weights *= 1.0 - step
-        weights[chosen] = max(weights[chosen] + step, 0.0)
-    center = weights @ corners
-    matrix = d * (corners.T @ (weights[:, None] * corners) - np.outer(center, center))
-    offsets = points - center
-    level = np.einsum("ni,ni->n", offsets, np.linalg.solve(matrix, offsets.T).T).max()
-    return center, matrix * max(float(level), 1.0)

@@ -72,8 +72,8 @@ class Extent:
     def _propose(self, n: int, rng: np.random.Generator) -> Points:
         """Return `n` points, uniform in a space that holds all members."""
         centers, half = self._cells
-        offsets = rng.uniform(-1.0, 1.0, size=(n, len(half)))
-        return np.asarray(centers[rng.integers(len(centers), size=n)] + half * offsets)
+        chosen = centers[rng.integers(len(centers), size=n)]
+        return np.asarray(chosen + half * rng.uniform(-1.0, 1.0, size=(n, len(half))))
 
     @cached_property
     def _looked(self) -> tuple[Points, Scalars]:
