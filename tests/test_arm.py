@@ -173,8 +173,8 @@ def test_a_shoulder_is_held_as_its_ancestor_sees_it():
     rotations = np.tile(chain.rest_pose().rotations, (30, 1, 1))
     rotations[:, 1] = quat.exp(np.linspace(0.0, 0.4, 30)[:, None] * [0.0, 0.0, 1.0])
     body = Pose(rotations, np.tile(chain.offsets, (30, 1, 1)))
-    path = forward(chain, body)[0][:, 2] + circle(0.25, 30) - SHOULDER
+    path = forward(chain, body)[0][:, 2] + circle(0.15, 30, (0.5, 0.0, 0.0)) - SHOULDER
     found = arm(model, chain, body, "Elbow", "Hand", path)
     assert model.contains(found.pose).all()
-    assert 0 < found.converged.sum() < 30
+    assert 2 < found.converged.sum() < 28
     assert (found.pose.rotations[:, 1] == rotations[:, 1]).all()

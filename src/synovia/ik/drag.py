@@ -612,12 +612,8 @@ def joints_above(skeleton: Skeleton, joints: Sequence[str]) -> set[str]:
 
 def controls_of(figure: Figure, joints: Collection[str]) -> list[str]:
     """Return the controls of all joint sets that move one of the joints."""
-    return [
-        f"{name}.{control}"
-        for name, joint_set in figure.joint_sets.items()
-        if any(joint in joint_set.network.outputs for joint in joints)
-        for control in joint_set.controls
-    ]
+    moved = zip(figure.controls, moved_segments(figure), strict=True)
+    return [name for name, segments in moved if not segments.isdisjoint(joints)]
 
 
 @lru_cache(maxsize=4)

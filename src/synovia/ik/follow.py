@@ -20,7 +20,6 @@ from .goals import (
     Stay,
     check_goals,
     errors_of,
-    lowest_priority,
     measure_again,
     pins_of,
 )
@@ -242,7 +241,8 @@ class _FrameSolver:
         """Return the solution near `start`, and whether the speed limit delays it."""
         step = min(self.max_rotation, 0.7)
         solution = self.solve(start, goals, restarts=0, iterations=FOLLOW_STEPS, largest_step=step)
-        if self._bounded_rotations(start, solution) is None:
+        angles = quat.angle_between(start.rotations, solution.pose.rotations)
+        if angles.max() <= self.max_rotation:
             return solution, False
         step = min(self.max_rotation / (2 * SLOW_STEPS), 0.7)
         slow = self.solve(start, goals, restarts=0, iterations=SLOW_STEPS, largest_step=step)
@@ -262,23 +262,19 @@ class _FrameSolver:
 
     def _limit_step(self, start: Pose, solution: Solution) -> tuple[Solution, bool]:
         """Return the solution shortened to the rotation that a frame allows, and whether it was."""
-        rotations = self._bounded_rotations(start, solution)
+        angles = quat.angle_between(start.rotations, solution.pose.rotations)
+        end = solution.pose.rotations
+        rotations = _limit_rotations(self.model, start.rotations, end, self.max_rotation)
         if rotations is None:
             return solution, False
-        angles = quat.angle_between(start.rotations, solution.pose.rotations)
         share = min(1.0, self.max_rotation / float(angles.max()))
         moved = share * (solution.pose.positions - start.positions)
         pose = Pose(rotations, start.positions + moved)
         if self.pins:  # pinned feet slip between two poses in which they stand
-            first = lowest_priority(solution.goals)
-            pins = [g for g in solution.goals if not g.soft and g.priority == first]
+            pins = solution.goals[-self.pins :]
             pose = self.solve(pose, pins, restarts=0, tolerance=TOLERANCE).pose
         errors = measure_again(solution.errors, solution.goals, self.model, pose)
         return replace(solution, pose=pose, errors=errors, converged=np.array(False)), True
-
-    def _bounded_rotations(self, start: Pose, solution: Solution) -> Quats | None:
-        end = solution.pose.rotations
-        return _limit_rotations(self.model, start.rotations, end, self.max_rotation)
 
 
 def _stack_solutions(solutions: Sequence[Solution], goals: Sequence[Goal], pins: int) -> Solution:

@@ -13,9 +13,9 @@ from .. import quat
 from ..arrays import Floats, Ints, Quats, Scalars, Vectors
 from ..rigs import NotHumanError, Rig, align, recognize, t_pose
 from ..rigs.stance import unit_or_none
+from ..shapes.extent import tangent_basis
 from ..skeleton import Skeleton, forward
 from .goals import World
-from .problem import orthonormal_pair
 
 HEIGHT = 1.75  # metres, of the human whose dimensions the tables below have
 HIPS, SHOULDERS, ANKLES = 0.928, 1.432, 0.068  # heights of its joints in metres
@@ -44,7 +44,13 @@ SOLE = ((-0.04, -0.06), (0.04, -0.06), (-0.045, 0.17), (0.045, 0.17))
 SOLE_DEPTH = 0.075  # metres from the ankle down to the sole
 
 SIDES = ("left", "right")
-LIMB_BONES = ("Shoulder", *LIMBS, "Hand", "Foot", "Toes")
+PARTS = {
+    **dict.fromkeys(("Shoulder", "UpperArm", "LowerArm", "Hand"), "Arm"),
+    **dict.fromkeys(("UpperLeg", "LowerLeg", "Foot", "Toes"), "Leg"),
+    **dict.fromkeys(("neck", "head"), "head"),
+    **dict.fromkeys(("hips", "spine", "chest"), "trunk"),
+}
+"""By bone that a pull rotates, the part of the body; those of a side are named after it."""
 FLEXIONS = {"LowerArm": (0.0, -1.0, 0.0), "LowerLeg": (1.0, 0.0, 0.0)}  # axes in a T-pose, left
 MOVING = ("LowerArm", "Hand")  # capsules that are kept out of `OBSTACLES`
 OBSTACLES = ("pelvis", "abdomen", "lowerChest", "upperChest", "head", "UpperLeg")
@@ -224,19 +230,11 @@ def _groups(rig: Rig) -> tuple[tuple[str, ...], frozenset[int]]:
         parent, role = int(skeleton.parents[joint]), bones.get(name, "")
         side = next((side for side in SIDES if role.startswith(side)), "")
         bare = role.removeprefix(side)
-        if joint in inner:
+        if joint in inner or parent < 0:
             groups.append("root")
-        elif bare in ("UpperArm", "LowerArm", "Hand", "Shoulder"):
-            groups.append(f"{side}Arm")
-        elif bare in ("UpperLeg", "LowerLeg", "Foot", "Toes"):
-            groups.append(f"{side}Leg")
-        elif role in ("neck", "head"):
-            groups.append("head")
-        elif role:
-            groups.append("trunk" if role in ("spine", "chest", "hips") else groups[parent])
         else:
-            groups.append(groups[parent] if parent >= 0 else "root")
-        if role in ("hips", "spine", "chest", "neck", "head") or bare in LIMB_BONES:
+            groups.append(side + PARTS[bare] if bare in PARTS else groups[parent])
+        if bare in PARTS:
             movers.add(joint)
     # Joints between two bones, such as those that share a twist, move with them.
     for joint in sorted(movers):
@@ -326,7 +324,7 @@ def balance(person: Person, corners: Vectors) -> Term:
     corners are moved to their centre by 1 − `SUPPORT`.
     """
     angles = 2.0 * np.pi * np.arange(SUPPORT_SIDES) / SUPPORT_SIDES
-    directions = np.stack([np.cos(angles), np.sin(angles)], axis=1) @ orthonormal_pair(person.up)
+    directions = np.stack([np.cos(angles), np.sin(angles)], axis=1) @ tangent_basis(person.up)
     center = corners.mean(axis=0)
     reach = directions @ center + SUPPORT * ((corners - center) @ directions.T).max(axis=0)
 

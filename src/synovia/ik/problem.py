@@ -16,6 +16,7 @@ from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors
 from ..learn import joint_kind
 from ..limit import Limit
 from ..model import LimitModel, pack_limits
+from ..shapes.extent import tangent_basis
 from ..skeleton import Lineage, Pose, Skeleton, check_joints, lineage
 from .goals import Comfort, Goal, check_goals, common_batch, pins_of
 
@@ -94,15 +95,8 @@ def _free_axes(limit: Limit, legal: Quats) -> tuple[Vectors, Floats]:
         return quat.rotate(quat.inverse(observed.mean), observed.axes), no_swing
     bone = limit.chart.bone
     if bone is not None and np.ptp(limit.chart.points(legal)[:, -1]) <= HINGE_TOLERANCE:
-        return orthonormal_pair(bone), np.array([1.0, *quat.inverse(limit.chart.reference), *bone])
+        return tangent_basis(bone), np.array([1.0, *quat.inverse(limit.chart.reference), *bone])
     return np.eye(3), no_swing
-
-
-def orthonormal_pair(axis: Vectors) -> Floats:
-    """Return unit vectors (2, 3) that form a right-handed frame with `axis` as the third."""
-    first = np.cross(axis, np.eye(3)[np.abs(axis).argmin()])
-    first /= np.linalg.norm(first)
-    return np.stack([first, np.cross(axis, first)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -157,6 +157,11 @@ class JointVariables(Variables[Batch]):
         blocked_angle, beyond = self._blocked_angles(batch), np.zeros(batch.errors.shape, np.bool_)
         if not batch.met.all():
             beyond = self._out_of_reach(batch) & ~batch.met[:, None]
+        immovable = tuple(
+            k
+            for k, goal in enumerate(problem.goals)
+            if not goal.soft and set(problem.movers).isdisjoint(goal.joints_to_move(model.skeleton))
+        )
         shape, count, rows = problem.batch, len(model.skeleton), problem.plan.rows
         pose = Pose(
             batch.rotations.reshape(*shape, count, 4).astype(problem.dtype),
@@ -175,13 +180,8 @@ class JointVariables(Variables[Batch]):
             problem.goals,
             model.skeleton,
             problem.pins,
-            tuple(k for k, goal in enumerate(problem.goals) if not self._can_move(goal)),
+            immovable,
         )
-
-    def _can_move(self, goal: Goal) -> bool:
-        """Return True if a goal depends on a joint that may rotate, or is soft."""
-        joints = goal.joints_to_move(self.problem.model.skeleton)
-        return goal.soft or not set(self.problem.movers).isdisjoint(joints)
 
     def _out_of_reach(self, batch: Batch) -> Mask:
         """Write the lengths of the chains; return a mask (n, targets) of targets farther away."""
@@ -296,12 +296,9 @@ def run_in_threads(n: int, threads: int | None, part: Callable[[slice], None]) -
 def _search_by_priority(variables: JointVariables) -> Solution:
     """Return the solution, with the goals of each priority added in order."""
     batch, levels = variables.start(), variables.problem.plan.levels
-    if levels.max() == 0:
-        search(variables, batch, variables.settings)
-    else:
-        search(variables.reweighted(levels == 0), batch, variables.settings)
-        for level in range(1, levels.max() + 1):
-            _add_level(variables, batch, level)
+    search(variables.reweighted(levels == 0), batch, variables.settings)
+    for level in range(1, levels.max() + 1):
+        _add_level(variables, batch, level)
     return (variables.weaken_soft_goals() or variables).finish(batch)
 
 
@@ -316,12 +313,11 @@ def _add_level(variables: JointVariables, batch: Batch, level: int) -> None:
     earlier, current = problem.plan.levels < level, problem.plan.levels == level
     before, after = variables.relative_errors(batch), batch.take(np.arange(len(batch.targets)))
     after.targets = _reached_targets(problem, batch, earlier & (before > settings.tolerance))
-    first, *heavier = (
+    light, heavy = (
         variables.reweighted(np.where(earlier, factor, current)) for factor in LEVEL_WEIGHTS
     )
-    search(first, after, settings)
-    for weighted in heavier:
-        weighted.descend(after, settings.iterations)
+    search(light, after, settings)
+    heavy.descend(after, settings.iterations)
     exact = replace(variables, settings=replace(settings, tolerance=TOLERANCE))
     exact.reweighted(earlier).descend(after, settings.iterations)
     after.targets = batch.targets

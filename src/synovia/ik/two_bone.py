@@ -18,9 +18,10 @@ from ..arrays import Floats, Points, Quats, Scalars, Vectors, rows
 from ..limit import Limit
 from ..model import LimitModel, first_exit
 from ..shapes import Region, ThetaPhi
+from ..shapes.extent import tangent_basis
 from ..skeleton import Pose, Skeleton, check_joints, forward, lineage
 from .goals import Reach
-from .problem import Problem, check_movable, freedom_of, orthonormal_pair, pack
+from .problem import Problem, check_movable, freedom_of, pack
 from .search import GOAL_TOLERANCE, SearchSettings, check_above_0, descend_unmet, restart
 from .solution import Solution
 from .solve import Batch, JointVariables, solve, solve_dependent
@@ -275,10 +276,9 @@ def _bend_axis(limit: Limit | None, back: Vectors, lower: Vectors) -> Vectors:
         return np.broadcast_to(axes[0], back.shape)
     plane = np.cross(back, lower)
     length = np.linalg.norm(plane, axis=-1, keepdims=True)
-    straight = np.array(
-        [orthonormal_pair(bone)[0] if bone.any() else np.eye(3)[2] for bone in lower]
-    )
-    return np.where(length > 1e-9, plane / np.maximum(length, 1e-9), straight.reshape(-1, 3))
+    bones = np.where(lower.any(axis=-1, keepdims=True), lower, np.eye(3)[2])
+    straight = -tangent_basis(bones / np.linalg.norm(bones, axis=-1, keepdims=True))[..., 0, :]
+    return np.where(length > 1e-9, plane / np.maximum(length, 1e-9), straight)
 
 
 def swivel(
