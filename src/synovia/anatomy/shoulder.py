@@ -92,7 +92,7 @@ def _joint_set(data: dict[str, Any], scale: float) -> JointSet:
     for name in CONTROLS:
         control = data["controls"][name]
         low, high = control["range"]
-        start, end = control.get("degrees", control["range"])
+        start, end = control.get("degrees", (low, high))
         angle = OneToMany({"angle": Curve.linear((low, start), (high, end), y_scale=DEGREE)})
         wiring.add(name, angle, name)
         ranges[name] = Control(low, high, unit=control["unit"])
@@ -195,8 +195,9 @@ def _add_scapula(wiring: Wiring, data: dict[str, Any], scale: float) -> None:
         curve = _degree_curve(rule["driver"], rule["exact"])
         wiring.add("scapula_by_abduction", Dependency(exact=curve), "abduction.angle")
         angle = "scapula_by_abduction.value"
-    lift, rotated = (
-        OneToMany({"share": _share_curve(plate[name])}) for name in ("lift", "rotation")
+    lift, rotated = (  # shares from 0 to 1 between two angles, written in degrees
+        OneToMany({"share": Curve.linear((low, 0.0), (high, 1.0), x_scale=1.0 / DEGREE)})
+        for low, high in (plate["lift"], plate["rotation"])
     )
     wiring.add("swivel", Rotation(data["axes"]["scapula"]), angle)
     wiring.add("upright", Compensation(), "clavicle_cone.matrix")
@@ -242,9 +243,3 @@ def _clavicle_cone(data: dict[str, Any], rest: Vectors) -> ReachCone:
 def _degree_curve(x: list[float], y: list[float]) -> Curve:
     """Return a piecewise linear curve of radians, written in degrees."""
     return Curve(np.array(x, float), np.array(y, float), x_scale=1.0 / DEGREE, y_scale=DEGREE)
-
-
-def _share_curve(ends: list[float]) -> Curve:
-    """Return the curve from 0 to 1 between two angles, written in degrees."""
-    low, high = ends
-    return Curve.linear((low, 0.0), (high, 1.0), x_scale=1.0 / DEGREE)

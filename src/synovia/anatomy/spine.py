@@ -30,6 +30,7 @@ from .part import SIDES, Part, Wiring, load_tables, millimetres, mirror_point
 
 MOVES = ("flexion", "bend", "twist")
 REGIONS = ("lumbar", "thoracic", "cervical", "head")
+LEFT = np.array([1.0, 0.0, 0.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +72,13 @@ def levels(height: float) -> dict[str, list[Vertebra]]:
             up, forward = posture["rise"][region][k], posture["forward"][region][k]
             next_position = np.array([0.0, position[1] + up, forward])
             start = position if below != "Pelvis" else np.zeros(3)
-            axes, centers = _joint(next_position - position, data["joints"][region])
+            rise, joint = next_position - position, data["joints"][region]
+            along, tilt = rise / np.linalg.norm(rise), np.radians(joint["coupling"])
+            bend = np.sin(tilt) * along - np.cos(tilt) * np.cross(LEFT, along)
             level = Vertebra(
                 name,
-                axes,
-                {move: unit * center for move, center in centers.items()},
+                {"flexion": LEFT, "bend": bend, "twist": along},
+                {move: unit * rise[1] * np.array([0.0, *joint[move]]) for move in MOVES},
                 {move: ranges[move][k] for move in MOVES},
                 below,
                 unit * next_position,
@@ -171,21 +174,6 @@ def _ranges(table: Mapping[str, Any]) -> list[tuple[float, float]]:
     return [(-(1.0 - ahead) * living * arc, ahead * living * arc) for arc in table["arc"]]
 
 
-def _joint(
-    rise: Vectors, joint: Mapping[str, Any]
-) -> tuple[dict[str, Vectors], dict[str, Vectors]]:
-    """Return the axes and the centres, by move, of a vertebra, from the `rise` (3,) to it."""
-    along = rise / np.linalg.norm(rise)
-    left = np.array([1.0, 0.0, 0.0])
-    ahead = np.cross(left, along)
-    tilt = np.radians(joint["coupling"])
-    axes = {"flexion": left, "bend": np.sin(tilt) * along - np.cos(tilt) * ahead, "twist": along}
-    centers = {
-        move: np.array([0.0, joint[move][0] * rise[1], joint[move][1] * rise[1]]) for move in MOVES
-    }
-    return axes, centers
-
-
 # The thorax: twelve vertebrae, their ribs and the sternum, one joint set.
 #
 # Rigid ribs on a bent spine would intersect on one side and spread on the other. So a rib undoes a
@@ -237,28 +225,20 @@ def _cage_turns(
     A rib undoes a share of its vertebra's rotation against `about`. The sternum follows the topmost
     vertebra by shares of each move, about `center` in its own frame.
     """
+    middle = bones.index(about)
 
-    def turns(name: str, level: Vertebra, shares: Mapping[str, float], center: Vectors) -> Turns:
-        ends = {move: _turn_against(bones, about, level, move) for move in MOVES}
-        ranges = {
-            move: (shares[move] * ends[move][0], shares[move] * ends[move][1]) for move in MOVES
-        }
+    def turns(name: str, level: int, shares: Mapping[str, float], center: Vectors) -> Turns:
+        between = bones[min(middle, level) + 1 : max(middle, level) + 1]
+        sign, ranges = 1.0 if level > middle else -1.0, {}
+        for move in MOVES:
+            low, high = span(between, move)
+            ranges[move] = (sign * shares[move] * low, sign * shares[move] * high)
         return Turns(name, about.axes, dict.fromkeys(MOVES, center), ranges)
 
     turns_by_segment: dict[str, Turns] = {}
-    for number, level in zip(range(12, 0, -1), bones, strict=True):
-        if level is not about:
-            back = turns(f"rib{number}", level, dict.fromkeys(MOVES, -share), np.zeros(3))
-            turns_by_segment |= {rib(number, side): back for side in SIDES}
-    turns_by_segment["Sternum"] = turns("sternum", bones[-1], follows, center)
+    for level in (level for level in range(len(bones)) if level != middle):
+        number = len(bones) - level
+        back = turns(f"rib{number}", level, dict.fromkeys(MOVES, -share), np.zeros(3))
+        turns_by_segment |= {rib(number, side): back for side in SIDES}
+    turns_by_segment["Sternum"] = turns("sternum", len(bones) - 1, follows, center)
     return turns_by_segment
-
-
-def _turn_against(
-    bones: list[Vertebra], about: Vertebra, level: Vertebra, move: str
-) -> tuple[float, float]:
-    """Return how far a vertebra turns against `about` at both ends of a move, degrees."""
-    level_index, about_index = bones.index(level), bones.index(about)
-    lower, upper = sorted((level_index, about_index))
-    low, high = span(bones[lower + 1 : upper + 1], move)
-    return (low, high) if level_index > about_index else (-low, -high)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -55,33 +54,14 @@ PALMS_AT_THIGHS = frozenset({"Synovia"})
 """Conventions that rest with hanging arms, the palms at the thighs: down in a T-pose."""
 
 
-@dataclass(frozen=True)
-class Hinge:
-    """Directions in which an elbow or a knee bends in motion."""
+def observe_hinge(
+    stance: Stance, frames: Mapping[str, Quats], side: str, joint: str
+) -> tuple[int, complex]:
+    """Return the number of poses in which an elbow or knee is bent, and how it bends in them.
 
-    name: str
-    upper: str
-    lower: str
-    frames: int
-    """Number of frames in which it is bent."""
-    mean: complex
-    """Mean of exp(i · azimuth) about the upper bone; azimuth 0 is the expected direction."""
-
-    @property
-    def twist(self) -> float:
-        """Angle from the expected direction, in radians about the upper bone."""
-        return float(np.angle(self.mean))
-
-    @property
-    def is_clear(self) -> bool:
-        """True if enough frames agree."""
-        return (self.frames >= MIN_FRAMES and abs(self.mean) > MIN_CONCENTRATION) or (
-            self.frames >= FEW_FRAMES and abs(self.mean) > HIGH_CONCENTRATION
-        )
-
-
-def observe_hinge(stance: Stance, frames: Mapping[str, Quats], side: str, joint: str) -> Hinge:
-    """Return how the elbow or knee of a side bends in a stance of many poses."""
+    That is the mean of exp(i · azimuth), with the azimuth of the lower bone about the upper one, 0
+    in the expected direction.
+    """
     upper, lower = (f"{side}{bone}" for bone in HINGE_BONES[joint])
     above, below = (quat.mul(stance.rotations[role], frames[role]) for role in (upper, lower))
     bone, ahead = BONE_DIRECTIONS[upper], FORWARD if joint == "elbow" else -FORWARD
@@ -89,8 +69,7 @@ def observe_hinge(stance: Stance, frames: Mapping[str, Quats], side: str, joint:
     bend = angle_between(lower_bone, bone)
     bent = lower_bone[(bend > BENT[0]) & (bend < BENT[1])]
     azimuth = np.arctan2(cross(ahead, bent) @ bone, bent @ ahead)
-    mean = complex(np.exp(1j * azimuth).mean()) if len(azimuth) else 0j
-    return Hinge(f"{side} {joint}", upper, lower, len(azimuth), mean)
+    return len(azimuth), complex(np.exp(1j * azimuth).mean()) if len(azimuth) else 0j
 
 
 def align_hinges(draft: Draft, motion: Stance) -> None:
@@ -100,39 +79,35 @@ def align_hinges(draft: Draft, motion: Stance) -> None:
     hinges contradict a rest pose by more than `MAX_OFF`, limbs lose confidence.
     """
     frames, confidence, steps = draft.frames, draft.confidence, draft.steps
-    clear: list[Hinge] = []
+    twists: dict[str, float] = {}
     hinge_confidence = AT_REST if draft.at_rest else IN_MOTION
-    for side in SIDES:
-        for joint, bones in HINGE_BONES.items():
-            roles = [f"{side}{bone}" for bone in bones]
-            if not all(role in frames and confidence[role] > NO_END for role in roles):
-                continue
-            hinge = observe_hinge(motion, frames, side, joint)
-            evidence = f"{hinge.frames} frames, concentration {abs(hinge.mean):.2f}"
-            twist_deg = np.degrees(hinge.twist)
-            if not hinge.is_clear:
-                confidence.update(dict.fromkeys(roles, hinge_confidence["no hinge"]))
-                steps.append(f"{hinge.name}: it bends too seldom or too variously ({evidence})")
-                continue
-            clear.append(hinge)
-            if draft.at_rest and abs(hinge.twist) > MAX_TWIST[joint]:
-                steps.append(
-                    f"{hinge.name}: bends {twist_deg:.0f} degrees off, left alone ({evidence})"
-                )
-                continue
-            rotation = quat.exp(hinge.twist * BONE_DIRECTIONS[hinge.upper])
-            for role in roles:
-                draft.rotate_frame(role, rotation)
-            confidence.update(dict.fromkeys(roles, hinge_confidence["hinge"]))
-            steps.append(
-                f"{hinge.name}: twisted by {round(twist_deg)} degrees, as it bends ({evidence})"
-            )
-    if len(clear) > 1 and all(abs(hinge.twist) > MAX_HINGE for hinge in clear):
+    for side, joint in product(SIDES, HINGE_BONES):
+        name, roles = f"{side} {joint}", [f"{side}{bone}" for bone in HINGE_BONES[joint]]
+        if not all(role in frames and confidence[role] > NO_END for role in roles):
+            continue
+        count, mean = observe_hinge(motion, frames, side, joint)
+        concentration, twist = abs(mean), float(np.angle(mean))
+        evidence = f"{count} frames, concentration {concentration:.2f}"
+        needed = MIN_CONCENTRATION if count >= MIN_FRAMES else HIGH_CONCENTRATION
+        if count < FEW_FRAMES or concentration <= needed:
+            confidence.update(dict.fromkeys(roles, hinge_confidence["no hinge"]))
+            steps.append(f"{name}: it bends too seldom or too variously ({evidence})")
+            continue
+        twists[name] = twist
+        twist_deg = np.degrees(twist)
+        if draft.at_rest and abs(twist) > MAX_TWIST[joint]:
+            steps.append(f"{name}: bends {twist_deg:.0f} degrees off, left alone ({evidence})")
+            continue
+        for role in roles:
+            draft.rotate_frame(role, quat.exp(twist * BONE_DIRECTIONS[roles[0]]))
+        confidence.update(dict.fromkeys(roles, hinge_confidence["hinge"]))
+        steps.append(f"{name}: twisted by {round(twist_deg)} degrees, as it bends ({evidence})")
+    if len(twists) > 1 and all(abs(twist) > MAX_HINGE for twist in twists.values()):
         raise ValueError(
             "elbows and knees all bend the wrong way: left and right seem to be exchanged in the "
             "names, which a map of joints to roles can set right"
         )
-    contradicting = [hinge.name for hinge in clear if abs(hinge.twist) > MAX_OFF]
+    contradicting = [name for name, twist in twists.items() if abs(twist) > MAX_OFF]
     if draft.at_rest and len(contradicting) > 1:
         limbs = [role for role in frames if role.endswith(("Arm", "Hand", "Leg", "Foot", "Toes"))]
         confidence.update(dict.fromkeys(limbs, CONTRADICTED))
