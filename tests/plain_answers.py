@@ -153,8 +153,6 @@ def use_ways(rng):
     kernels.clamp.shortest_ways(first, links, lengths, entries, exits, ahead, before, last)
     rotations = quat.exp(rng.normal(size=(20, 3)) / 9)
     kernels.clamp.thin_ways(rotations, np.array([0, 12, 20]), 0.2, np.empty(20, bool))
-    near = np.empty((20, 5), np.int64)
-    kernels.clamp.nearest_members(random_quats(20, rng), random_quats(50, rng), near)
 
 
 def use_pairs(rng):

@@ -144,31 +144,6 @@ def cheapest_path(first, candidates, costs, bounds, over, chosen):
         at = before[at]
 
 
-@kernel("f8[,] f8[,] i8[,]")
-def nearest_members(rotations, members, out):
-    """Write the indices of the `count` members nearest to each rotation, in any order: (n, count).
-
-    There must be at least `count` members.
-    """
-    count = out.shape[1]
-    nearness = np.empty(count)  # cosines of half the angles
-    for i in range(out.shape[0]):
-        rotation, last = quat_at(rotations[i], 0), 0  # the farthest of those that are kept
-        for j in range(members.shape[0]):
-            cosine = abs(quat_dot(rotation, quat_at(members[j], 0)))
-            if j < count:
-                out[i, j], nearness[j] = j, cosine
-            elif cosine > nearness[last]:
-                out[i, last], nearness[last] = j, cosine
-            else:
-                continue
-            if j >= count - 1:
-                last = 0
-                for k in range(1, count):
-                    if nearness[k] < nearness[last]:
-                        last = k
-
-
 @kernel
 def shortest_way(first, links, lengths, entries, exits, ahead, before):
     """Write the link to each member on its shortest path; return the last member of the whole path.

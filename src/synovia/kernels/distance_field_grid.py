@@ -1,4 +1,4 @@
-"""Grids of distance fields: transforms, filled holes, nearest primitives, surface nets."""
+"""Grids of distance fields: transforms, nearest primitives, values and levels."""
 
 from __future__ import annotations
 
@@ -142,47 +142,6 @@ def nearest_in_lines(best, height, spacing, period, places, out, out_height):
                 move = spacing * j + shift - places[i]
                 out[a, i, c] = (best[a, j, c] << 10) | j
                 out_height[a, i, c] = height[a, j, c] + move * move
-
-
-@kernel("f8[,,] i8[,,] i8[,,] f8 f8[] i8[] f8[,,]")
-def fill_inside(distance, outside, nearest, r, spacing, wraps, out):
-    """Write the distances, at nodes inside at most r less the distance to the outside.
-
-    A node outside at distance d from the samples has a ball of radius d − r around it that is
-    outside too, so the distance to the outside is shorter by that. The best of the nearest outside
-    node (its code in `nearest`) and its neighbours is taken.
-    """
-    nx, ny, nz = distance.shape
-    sx, sy, sz = spacing[0], spacing[1], spacing[2]
-    for i in range(nx):
-        for j in range(ny):
-            for k in range(nz):
-                out[i, j, k] = distance[i, j, k]
-                if outside[i, j, k] == 1:
-                    continue
-                code = nearest[i, j, k]
-                least = np.inf
-                for way in range(27):
-                    a = (code >> 20) + way // 9 - 1
-                    b = ((code >> 10) & 1023) + (way // 3) % 3 - 1
-                    c = (code & 1023) + way % 3 - 1
-                    if wraps[0] == 1:
-                        a = (a + nx) % nx
-                    if wraps[1] == 1:
-                        b = (b + ny) % ny
-                    if wraps[2] == 1:
-                        c = (c + nz) % nz
-                    if a < 0 or b < 0 or c < 0 or a >= nx or b >= ny or c >= nz:
-                        continue
-                    if outside[a, b, c] == 0:
-                        continue
-                    da, db, dc = abs(a - i), abs(b - j), abs(c - k)
-                    da = min(da, nx - da) if wraps[0] == 1 else da
-                    db = min(db, ny - db) if wraps[1] == 1 else db
-                    dc = min(dc, nz - dc) if wraps[2] == 1 else dc
-                    apart = np.sqrt((sx * da) ** 2 + (sy * db) ** 2 + (sz * dc) ** 2)
-                    least = min(least, apart - (distance[a, b, c] - r))
-                out[i, j, k] = min(distance[i, j, k], r - max(least, 0.0))
 
 
 @kernel
@@ -366,56 +325,3 @@ def move_to_level(nodes, level, free, moving, steps, longest, points):
             length = max(norm(slope), 1e-150)
             step = min(max((level - value) / length, -longest), longest) / length
             set_vec3(points[n], 0, clamp_vec3(point + step * slope, ZERO, far))
-
-
-@kernel("f8[,,] f8 i8[,,] f8[,] i8[,]")
-def surface_net(nodes, level, number, places, quads):
-    """Write the mean crossing of each cell, and the four cells around each crossing edge.
-
-    All axes of the grid wrap. `places` (n, 3) are in units of cells; `quads` (edges, 4) are numbers
-    of places, counter-clockwise from outside. `number`, of the grid's shape, is −1 at first, then
-    the number of each cell's place. Where a value is infinite, the crossing is at the other node.
-    Returns the number of places.
-    """
-    shape = nodes.shape
-    count, found, edge = np.zeros(places.shape[0]), 0, 0
-    for axis in range(3):
-        one, two = (axis + 1) % 3, (axis + 2) % 3
-        for i in range(shape[0]):
-            for j in range(shape[1]):
-                for k in range(shape[2]):
-                    ahead = i + (axis == 0), j + (axis == 1), k + (axis == 2)
-                    start = nodes[i, j, k]
-                    end = nodes[ahead[0] % shape[0], ahead[1] % shape[1], ahead[2] % shape[2]]
-                    if (start <= level) == (end <= level):
-                        continue
-                    share = 0.0 if np.isfinite(start) else 1.0
-                    if np.isfinite(start) and np.isfinite(end):
-                        share = (level - start) / (end - start)
-                    for corner in range(4):
-                        first, second = (corner == 1) + (corner == 2), (corner == 2) + (corner == 3)
-                        a = i - first * (one == 0) - second * (two == 0)
-                        b = j - first * (one == 1) - second * (two == 1)
-                        c = k - first * (one == 2) - second * (two == 2)
-                        a, b, c = a % shape[0], b % shape[1], c % shape[2]
-                        n = number[a, b, c]
-                        if n < 0:
-                            n = found
-                            number[a, b, c] = n
-                            places[n, 0] = places[n, 1] = places[n, 2] = 0.0
-                            found += 1
-                        places[n, axis] += share
-                        places[n, one] += first
-                        places[n, two] += second
-                        count[n] += 1.0
-                        quads[edge, corner if start <= level else 3 - corner] = n
-                    edge += 1
-    for i in range(shape[0]):
-        for j in range(shape[1]):
-            for k in range(shape[2]):
-                n = number[i, j, k]
-                if n >= 0:
-                    places[n, 0] = i + places[n, 0] / count[n]
-                    places[n, 1] = j + places[n, 1] / count[n]
-                    places[n, 2] = k + places[n, 2] / count[n]
-    return found

@@ -18,6 +18,7 @@ SAMPLES = 24  # largest number of points that are tested on a link
 JUMP = 1.5  # steps longer than this factor times the even step are gaps
 FINEST = 12  # largest number of bisections of a link
 TRIES = 20  # paths that are tested before the search gives up
+BLOCK = 256  # rotations whose distances from all members are computed at once
 DESCENTS = 16  # steps of the descent in `nearest_to`
 
 
@@ -153,8 +154,11 @@ class Roadmap:
 
     def _nearest_members(self, rotations: Quats, count: int) -> Ints:
         """Return the indices (n, count) of the nearest members, or of all if there are fewer."""
-        near = np.empty((len(rotations), min(count, len(self.members))), np.int64)
-        kernels.clamp.nearest_members(rotations, self.members, near)
+        most = min(count, len(self.members))
+        near = np.empty((len(rotations), most), np.int64)
+        for rows in range(0, len(rotations), BLOCK):
+            cosines = np.abs(rotations[rows : rows + BLOCK] @ self.members.T)  # of half the angles
+            near[rows : rows + BLOCK] = np.argsort(-cosines, axis=1, kind="stable")[:, :most]
         return near
 
     def _shortest(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -164,14 +165,27 @@ def fill_holes(distance: Scalars, r: float, spacing: Floats, wraps: Mask) -> Sca
     reached &= ~wall
     if not reached.any():
         reached[np.unravel_index(distance.argmax(), distance.shape)] = True
-    outside = _flood(reached, ~wall, wraps).astype(np.int64)
+    outside = _flood(reached, ~wall, wraps)
     period = np.where(wraps, spacing * distance.shape, 0.0)
     places = [h * np.arange(n) for h, n in zip(spacing, distance.shape, strict=True)]
-    nearest = nearest_sites(outside == 1, spacing, period, places)
-    out = np.empty(distance.shape)
-    ways = wraps.astype(np.int64)
-    kernels.distance_field_grid.fill_inside(distance, outside, nearest, r, spacing, ways, out)
-    return out
+    nearest = nearest_sites(outside, spacing, period, places)
+    inside, shape = np.argwhere(~outside), np.array(distance.shape)
+    codes = nearest[~outside]
+    sites = np.stack([codes >> 20, (codes >> 10) & 1023, codes & 1023], axis=1)
+    least = np.full(len(inside), np.inf)
+    # A node outside at distance d from the samples has a ball of radius d − r around it that is
+    # outside too. The best of the nearest node outside and its neighbours is taken.
+    for way in product((-1, 0, 1), repeat=3):
+        node = np.where(wraps, (sites + way) % shape, sites + way)
+        legal = np.asarray(((node >= 0) & (node < shape)).all(axis=1))
+        at = tuple(np.where(legal[:, None], node, 0).T)
+        apart = np.abs(node - inside)
+        apart = np.where(wraps, np.minimum(apart, shape - apart), apart)
+        away = np.linalg.norm(spacing * apart, axis=1) - (distance[at] - r)
+        least = np.where(legal & outside[at], np.minimum(least, away), least)
+    filled = distance.copy()
+    filled[~outside] = np.minimum(distance[~outside], r - np.maximum(least, 0.0))
+    return filled
 
 
 def _flood(reached: Mask, free: Mask, wraps: Mask) -> Mask:
@@ -221,14 +235,28 @@ def surface_net(values: Floats, level: float, wraps: Mask) -> tuple[Points, Ints
     """
     pads = [(0, 0) if wrap else (1, 1) for wrap in wraps]
     nodes = np.pad(values, pads, constant_values=np.inf)
-    inside = nodes <= level
-    crossings = sum((inside != np.roll(inside, -1, axis)).sum() for axis in range(3))
-    quads = np.empty((int(crossings), 4), np.int64)
-    places = np.empty((min(quads.size, nodes.size), 3))
-    count = kernels.distance_field_grid.surface_net(
-        nodes, level, np.full(nodes.shape, -1), places, quads
+    cells, points = [], []  # around each crossing edge: the four cells, and its crossing in each
+    for axis in range(3):
+        one, two = np.eye(3, dtype=np.int64)[[(axis + 1) % 3, (axis + 2) % 3]]
+        ahead = np.roll(nodes, -1, axis)
+        crossed = (nodes <= level) != (ahead <= level)
+        start, end, at = nodes[crossed], ahead[crossed], np.argwhere(crossed)
+        share = np.isinf(start).astype(np.float64)  # a crossing is at the finite node
+        finite = np.isfinite(start) & np.isfinite(end)
+        share[finite] = (level - start[finite]) / (end[finite] - start[finite])
+        corners = np.array([0 * one, one, one + two, two])  # less than the cell's first node
+        turned = np.where((start <= level)[:, None], [0, 1, 2, 3], [3, 2, 1, 0])
+        cells.append(at[:, None] - corners[turned])
+        points.append(corners[turned] + share[:, None, None] * np.eye(3)[axis])
+    every = np.concatenate(cells) % nodes.shape
+    number, quads = np.unique(
+        np.ravel_multi_index(tuple(np.moveaxis(every, -1, 0)), nodes.shape), return_inverse=True
     )
-    return places[:count] - [before for before, _ in pads], quads
+    quads, crossings = quads.reshape(-1, 4), np.concatenate(points).reshape(-1, 3)
+    count = np.bincount(quads.ravel())
+    sums = [np.bincount(quads.ravel(), crossings[:, k]) for k in range(3)]
+    places = np.transpose(np.unravel_index(number, nodes.shape)) + np.transpose(sums / count)
+    return places - [before for before, _ in pads], quads
 
 
 def move_to_level(nodes: Floats, level: float, points: Points, free: Mask, moving: Mask) -> Points:
