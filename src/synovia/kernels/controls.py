@@ -12,7 +12,7 @@ from collections import namedtuple
 import numpy as np
 
 from .figure import perform, write_segments
-from .ik_chain import GOAL, POSITION, REACH, STATE, STAY, solve_positive
+from .ik_chain import GOAL, POSITION, REACH, STATE, STAY
 from .ik_goals import TURN_SHARE, find_gaps, place, refresh_rates, weigh
 from .jit import bundle, kernel
 from .vector import (
@@ -29,6 +29,7 @@ from .vector import (
     rotate,
     set_quat,
     set_vec3,
+    solve_positive,
     transform_at,
     vec3_at,
 )

@@ -133,31 +133,6 @@ def copy_rows(given, out):
 
 
 @kernel
-def solve_positive(matrix, factor, x):
-    """Solve a positive definite system, of which the lower half is read, by Cholesky decomposition.
-
-    `x` is the right side, then the solution. The factor's diagonal is inverted.
-    """
-    n = x.shape[0]
-    for a in range(n):
-        total, value = matrix[a, a], x[a]
-        for b in range(a):
-            element = matrix[a, b]
-            for k in range(b):
-                element -= factor[a, k] * factor[b, k]
-            element *= factor[b, b]
-            factor[a, b] = element
-            total -= element * element
-            value -= element * x[b]
-        factor[a, a] = 1.0 / math.sqrt(max(total, 1e-30))
-        x[a] = value * factor[a, a]
-    for a in range(n - 1, -1, -1):
-        x[a] *= factor[a, a]
-        for k in range(a):
-            x[k] -= factor[a, k] * x[a]
-
-
-@kernel
 def jacobian_factor(angle):
     """Return c of J⁻¹ = 1 ± [e]/2 + c [e]², the Jacobian of the logarithm."""
     if angle < 1e-3:

@@ -20,7 +20,6 @@ from .ik_chain import (
     from_relative,
     new_work,
     refresh_basis,
-    solve_positive,
     to_relative,
 )
 from .ik_goals import (
@@ -54,6 +53,7 @@ from .vector import (
     rotate,
     set_quat,
     set_vec3,
+    solve_positive,
     vec3_at,
 )
 

@@ -36,6 +36,7 @@ from .vector import (
     mat3_at,
     norm,
     set_vec3,
+    solve_positive,
     vec3_at,
     wrap_angle,
 )
@@ -58,90 +59,64 @@ def excess(p, j, count, axes, point):
 
 
 @kernel
-def nearest_in_polytope(p, count, axes, lows, highs, block, m):
+def nearest_in_polytope(p, count, axes, block, m):
     """Write the nearest point to the lane gathered as `m` with low <= axis · x <= high.
 
     The dual active-set method of Goldfarb & Idnani (1983). It starts at the projection onto one
     plane, and adds the plane that is violated most; each step keeps the planes already met and
-    drops one when its multiplier would turn negative. In three dimensions at most three planes are
-    active, with normals a, b, c and multipliers ma, mb, mc.
+    drops one when its multiplier would turn negative. At most three planes are active.
     """
-    i = int(block[LANE + m])
-    ma = block[BEYOND + i]
-    side = 1.0 if ma > 0.0 else -1.0
-    a, ma = side * vec3_at(p, axes + 3 * int(block[FARTHEST + i])), side * ma
-    start = lane_vec3(block, X + i)
-    x, b, c, mb, mc = start - ma * a, ZERO, ZERO, 0.0, 0.0
-    active, chosen = 1, int(block[SECOND + m])
+    i, lows = int(block[LANE + m]), axes + 3 * count
+    normals, multipliers, shares = np.empty(9), np.empty(3), np.empty(3)
+    gram, factor = np.empty((3, 3)), np.empty((3, 3))
+    start, multipliers[0] = lane_vec3(block, X + i), abs(block[BEYOND + i])
+    side = 1.0 if block[BEYOND + i] > 0.0 else -1.0
+    set_vec3(normals, 0, side * vec3_at(p, axes + 3 * int(block[FARTHEST + i])))
+    x, active, chosen = start - multipliers[0] * vec3_at(normals, 0), 1, int(block[SECOND + m])
     for _ in range(8 * count + 32):
         # The chosen plane, as n · x <= offset.
-        n, offset = vec3_at(p, axes + 3 * chosen), p[highs + chosen]
+        n, offset = vec3_at(p, axes + 3 * chosen), p[lows + count + chosen]
         along = dot(n, x)
         if p[lows + chosen] - along > along - offset:
             n, offset = -n, -p[lows + chosen]
-        multiplier = 0.0
+        multiplier, meets, leaving = 0.0, np.inf, -1
         for _ in range(8):  # at most three planes can leave
-            # z is the part of n across the active normals, ra a + rb b + rc c the part along them.
-            ra = rb = rc = 0.0
-            z = n
-            if active > 0:
-                # a has length 1; f and g are b and c made orthogonal to those before.
-                pa = dot(a, n)
-                z, ra = z - pa * a, pa
-                if active > 1:
-                    ab = dot(a, b)
-                    f = b - ab * a
-                    scale = 1.0 / dot(f, f)
-                    rb = dot(f, n) * scale
-                    z = z - rb * f
-                    if active > 2:
-                        ac, fc = dot(a, c), dot(f, c) * scale
-                        g = c - ac * a - fc * f
-                        rc = dot(g, n) / dot(g, g)
-                        rb -= fc * rc
-                        ra = pa - ab * rb - ac * rc
-                        z = ZERO
-                    else:
-                        ra = pa - ab * rb
-                        z = z - dot(f, z) * scale * f
-                # Again: the rest of a normal across almost the same one is mostly rounding.
-                if active < 3:
-                    z = z - dot(a, z) * a
+            # z is the part of n across the active normals, of which it has these shares.
+            for a in range(active):
+                normal = vec3_at(normals, 3 * a)
+                shares[a] = dot(normal, n)
+                for b in range(a + 1):
+                    gram[a, b] = dot(normal, vec3_at(normals, 3 * b))
+            solve_positive(gram, factor, shares[:active])
+            z = n if active < 3 else ZERO
+            for a in range(active if active < 3 else 0):
+                z = z - shares[a] * vec3_at(normals, 3 * a)
             length = dot(z, z)
             # The step at which a multiplier reaches 0, and the one at which the plane is met.
-            until, leaving, meets = np.inf, 0, np.inf
-            if active > 0 and ra > 1e-14 and ma < until * ra:
-                until, leaving = ma / ra, 1
-            if active > 1 and rb > 1e-14 and mb < until * rb:
-                until, leaving = mb / rb, 2
-            if active > 2 and rc > 1e-14 and mc < until * rc:
-                until, leaving = mc / rc, 3
-            if length > DEPENDENT:
-                meets = (dot(n, x) - offset) / length
-            if leaving == 0 and meets == np.inf:
-                # No point meets all planes to the last digit: this is as near as it gets.
+            until, leaving = np.inf, -1
+            for a in range(active):
+                if shares[a] > 1e-14 and multipliers[a] < until * shares[a]:
+                    until, leaving = multipliers[a] / shares[a], a
+            meets = (dot(n, x) - offset) / length if length > DEPENDENT else np.inf
+            if leaving < 0 and meets == np.inf:
                 break
             step = min(until, meets)
             if length > DEPENDENT:
                 x = x - step * z
-            ma, mb, mc = ma - step * ra, mb - step * rb, mc - step * rc
+            for a in range(active):
+                multipliers[a] -= step * shares[a]
             multiplier += step
             if meets <= until:
-                if active == 0:
-                    a, ma = n, multiplier
-                elif active == 1:
-                    b, mb = n, multiplier
-                else:
-                    c, mc = n, multiplier
+                set_vec3(normals, 3 * active, n)
+                multipliers[active] = multiplier
                 active += 1
                 break
-            if leaving == 1:
-                a, ma = b, mb
-            if leaving <= 2:
-                b, mb = c, mc
             active -= 1
-        if meets == np.inf and leaving == 0:
-            break
+            for a in range(leaving, active):
+                set_vec3(normals, 3 * a, vec3_at(normals, 3 * a + 3))
+                multipliers[a] = multipliers[a + 1]
+        if meets == np.inf and leaving < 0:
+            break  # no point meets all planes to the last digit: this is as near as it gets
         worst, chosen, last = VIOLATION, -1, count - 1
         for j in range(0, count, 4):  # four independent comparisons
             j1, j2, j3 = min(j + 1, last), min(j + 2, last), min(j + 3, last)
@@ -284,7 +259,6 @@ def kdop(p, o, block, n):
     count = int(p[o])
     axes = o + 1
     lows = axes + 3 * count
-    highs = lows + count
     farthest_beyond(p, o, block, X, DISTANCE, FARTHEST, n)
     outside = 0
     for i in range(n):
@@ -302,7 +276,7 @@ def kdop(p, o, block, n):
     farthest_beyond(p, o, block, QX, SECOND_BEYOND, SECOND, outside)
     for m in range(outside):
         if block[SECOND_BEYOND + m] > VIOLATION:
-            nearest_in_polytope(p, count, axes, lows, highs, block, m)
+            nearest_in_polytope(p, count, axes, block, m)
     for i in range(n):
         set_lane_vec3(block, PX + i, lane_vec3(block, X + i))
     for m in range(outside):

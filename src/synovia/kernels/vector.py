@@ -147,6 +147,31 @@ def mat3_product(m, n):
 
 
 @kernel
+def solve_positive(matrix, factor, x):
+    """Solve a positive definite system, of which the lower half is read, by Cholesky decomposition.
+
+    `x` is the right side, then the solution. The factor's diagonal is inverted.
+    """
+    n = x.shape[0]
+    for a in range(n):
+        total, value = matrix[a, a], x[a]
+        for b in range(a):
+            element = matrix[a, b]
+            for k in range(b):
+                element -= factor[a, k] * factor[b, k]
+            element *= factor[b, b]
+            factor[a, b] = element
+            total -= element * element
+            value -= element * x[b]
+        factor[a, a] = 1.0 / math.sqrt(max(total, 1e-30))
+        x[a] = value * factor[a, a]
+    for a in range(n - 1, -1, -1):
+        x[a] *= factor[a, a]
+        for k in range(a):
+            x[k] -= factor[a, k] * x[a]
+
+
+@kernel
 def wrap_angle(angle):
     """Return an angle less whole turns, in [−π, π]."""
     return angle - TURN * np.rint(angle * (1.0 / TURN))
