@@ -32,6 +32,7 @@ from .rotation import (
 )
 from .vector import (
     TURN,
+    ZERO,
     Vec3,
     apply,
     apply_transposed,
@@ -60,13 +61,10 @@ DEEP = 4.0  # the code of a node is below this its depth inside, else the offset
 # offset of what is looked up there; `gentle_around` writes the last two.
 V, COLUMN, ROW = SCRATCH, SCRATCH + 3 * LANES, SCRATCH + 4 * LANES
 AT, GENTLE, NEAR = SCRATCH + 5 * LANES, SCRATCH + 6 * LANES, SCRATCH + 7 * LANES
-SQUARE = PT  # squared distance of the nearest wall so far, until there is a twist
 
-# Rows of local memory. A pair is a wall, a direction (FROM), their squared distance, and the
-# nearest point of the wall (FOOT). Later SOUTH and NORTH are the twists at the four cells around.
-WALL, FROM, PAIR_SQUARE, FOOT = 0, 8 * LANES, 11 * LANES, 12 * LANES
+# Rows of local memory: the twists at the four cells around.
 SOUTH, NORTH = 0, 4 * LANES
-WORK = 15 * LANES
+WORK = 8 * LANES
 
 
 @kernel
@@ -83,19 +81,16 @@ def cell_below(position, count):
 
 
 @kernel
-def wall_foot(walls, w, stride, v):
+def wall_foot(walls, w, v):
     """Return the squared distance of a unit vector from the wall at `w`, and the nearest point.
 
-    A wall is eight numbers, `stride` apart: cosine and sine of the longitudes where it begins and
-    ends, less than half a turn apart, then of its latitudes; either the longitudes are equal or
-    the latitudes are. A point on a great circle is returned as the foot on the circle's plane,
-    shorter than 1.
+    A wall is eight numbers: cosine and sine of the longitudes where it begins and ends, less than
+    half a turn apart, then of its latitudes; either the longitudes are equal or the latitudes are.
+    A point on a great circle is returned as the foot on the circle's plane, shorter than 1.
     """
     inverse = 1.0 / max(np.sqrt(v.x * v.x + v.y * v.y), 1e-100)
-    ax, ay = walls[w], walls[w + stride]
-    bx, by = walls[w + 2 * stride], walls[w + 3 * stride]
-    c0, s0 = walls[w + 4 * stride], walls[w + 5 * stride]
-    c1, s1 = walls[w + 6 * stride], walls[w + 7 * stride]
+    ax, ay, bx, by = quat_at(walls, w)
+    c0, s0, c1, s1 = quat_at(walls, w + 4)
     # The nearest longitude: that of the point, or of the nearer end.
     between = (ax * v.y > ay * v.x) & (v.x * by > v.y * bx)
     first = v.x * ax + v.y * ay >= v.x * bx + v.y * by
@@ -113,50 +108,24 @@ def wall_foot(walls, w, stride, v):
 
 
 @kernel
-def keep_nearest(block, work, owner, n):
-    """Measure `n` pairs of a direction and a wall, and keep the nearest point of each direction.
-
-    Pair i is of the direction of lane `owner[i]`. Points are kept at PX.
-    """
-    for i in range(n):
-        set_lane_vec3(work, FROM + i, lane_vec3(block, V + owner[i]))
-    for i in range(n):
-        square, foot = wall_foot(work, WALL + i, LANES, lane_vec3(work, FROM + i))
-        work[PAIR_SQUARE + i] = square
-        set_lane_vec3(work, FOOT + i, foot)
-    for i in range(n):
-        lane, square = owner[i], work[PAIR_SQUARE + i]
-        # Products instead of a branch, which would be mispredicted half of the time.
-        nearer = 1.0 if square < block[SQUARE + lane] else 0.0
-        foot, before = lane_vec3(work, FOOT + i), lane_vec3(block, PX + lane)
-        block[SQUARE + lane] = min(square, block[SQUARE + lane])
-        set_lane_vec3(block, PX + lane, nearer * foot + (1.0 - nearer) * before)
-
-
-@kernel
-def find_walls(p, o, block, work, n):
+def find_walls(p, o, block, n):
     """Write the codes of the nodes at AT to DISTANCE, and the nearest points of walls to PX.
 
     Deep inside they are not needed, and PX stays.
     """
-    lanes, owner = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
-    count = pairs = 0
+    lanes, count = np.empty(LANES, np.int64), 0
     for i in range(n):
         code = p[o + int(block[AT + i])]
         block[DISTANCE + i], lanes[count] = code, i
         count += 1 if (code < 0.0) | (code >= DEEP) else 0
     for k in range(count):
         # The list of a node: the number of its walls, then their offsets.
+        v, least, nearest = lane_vec3(block, V + lanes[k]), np.inf, ZERO
         entry = o + int(abs(block[DISTANCE + lanes[k]]))
         for m in range(entry + 1, entry + 1 + int(p[entry])):
-            wall, owner[pairs] = o + int(p[m]), lanes[k]
-            set_lane_quat(work, WALL + pairs, quat_at(p, wall))
-            set_lane_quat(work, WALL + 4 * LANES + pairs, quat_at(p, wall + 4))
-            pairs += 1
-            if pairs == LANES:
-                keep_nearest(block, work, owner, pairs)
-                pairs = 0
-    keep_nearest(block, work, owner, pairs)
+            square, foot = wall_foot(p, o + int(p[m]), v)
+            nearest, least = foot if square < least else nearest, min(square, least)
+        set_lane_vec3(block, PX + lanes[k], nearest)
 
 
 @kernel
@@ -229,12 +198,11 @@ def table(p, o, block, n):
         v = apply(frame, lane_vec3(block, X + i))
         set_lane_vec3(block, V + i, v)
         set_lane_vec3(block, PX + i, v)
-        block[SQUARE + i] = np.inf
         column, row = cell_position(v, rows, columns)
         j, k = cell_below(row * fine, rows * fine), cell_below(column * fine, columns * fine)
         block[AT + i] = nodes + j * (columns * fine) + k
         block[COLUMN + i], block[ROW + i] = column, row
-    find_walls(p, o, block, work, n)
+    find_walls(p, o, block, n)
     for i in range(n):
         v, foot, x = lane_vec3(block, V + i), lane_vec3(block, PX + i), lane_vec3(block, X + i)
         foot = (1.0 / max(norm(foot), 1e-300)) * foot
@@ -308,7 +276,7 @@ def prune(walls, shape, coarse_start, coarse_number, start, number, clearance):
         coarse = i // 2 * wide + j // 2
         first, last, most = coarse_start[coarse], coarse_start[coarse + 1], -1.0
         for k in range(first, last):
-            square, _ = wall_foot(walls, 8 * coarse_number[k], 1, centre)
+            square, _ = wall_foot(walls, 8 * coarse_number[k], centre)
             cosines[k - first] = 1.0 - 0.5 * square
             most = max(most, cosines[k - first])
         # The cosine of two radii more than the angle to the nearest wall, if below half a turn.
