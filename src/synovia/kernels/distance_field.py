@@ -30,6 +30,7 @@ from .vector import (
     inverses,
     least_periods,
     norm,
+    outside_of,
     times,
     vec3_at,
 )
@@ -333,13 +334,19 @@ def shortest_move(p, o, move):
 
 
 @kernel
-def squared_gap(p, o, axis, q, first, count):
-    """Return the squared distance of q from `count` cells along an axis, from number `first` on."""
-    spacing, period = p[o + HEADER.spacing + axis], p[o + HEADER.period + axis]
-    move = spacing * (first + 0.5 * count) - q
-    move -= period * np.rint(move * p[o + HEADER.inverse_period + axis])
-    beyond = max(abs(move) - 0.5 * count * spacing, 0.0)
-    return beyond * beyond
+def squared_gap(p, o, q, first, side):
+    """Return the squared distance of q from `side` cells along each axis, beginning at `first`."""
+    spacing = vec3_at(p, o + HEADER.spacing)
+    half = (0.5 * side) * spacing
+    gap = outside_of(shortest_move(p, o, times(spacing, first) + half - q), -half, half)
+    return dot(gap, gap)
+
+
+@kernel
+def cube_at(number, rows, columns, side):
+    """Return the first cell of a cube of cells, given its number among all, z changing first."""
+    x, y, z = number // (rows * columns), number // columns % rows, number % columns
+    return Vec3(1.0 * side * x, 1.0 * side * y, 1.0 * side * z)
 
 
 @kernel
@@ -349,33 +356,24 @@ def search_cells(p, o, grid, work, i):
     Cells with a node inside that are more than half a diagonal nearer than the member known are
     searched on a lattice of half cells, one of which is within half a diagonal of any member.
     """
-    q = lane_vec3(work, Q + i)
-    values, threshold, side = p.view(np.float32), p[o + HEADER.threshold], BLOCK_SIDE
-    nx, ny, nz = int(grid.last.x) + 1, int(grid.last.y) + 1, int(grid.last.z) + 1
-    block, half = 2 * int(o + p[o + HEADER.blocks]) - 1, p[o + HEADER.half_diagonal]
+    q, side, half = lane_vec3(work, Q + i), BLOCK_SIDE, p[o + HEADER.half_diagonal]
+    values, threshold = p.view(np.float32), p[o + HEADER.threshold]
+    blocks = floors((1.0 / side) * grid.last) + ONES
+    rows, columns, first = int(blocks.y), int(blocks.z), 2 * int(o + p[o + HEADER.blocks])
     near = max(np.sqrt(work[LEAST + i]) - half, 0.0) ** 2
-    for x in range(0, nx, side):
-        gap_x = squared_gap(p, o, 0, q.x, x, side)
-        for y in range(0, ny, side):
-            gap_y = gap_x + squared_gap(p, o, 1, q.y, y, side)
-            for z in range(0, nz, side):
-                block += 1
-                if gap_y >= near or float(values[block]) > threshold:
-                    continue
-                if gap_y + squared_gap(p, o, 2, q.z, z, side) >= near:
-                    continue
-                for a in range(x, min(x + side, nx)):
-                    apart_x = squared_gap(p, o, 0, q.x, a, 1)
-                    for b in range(y, min(y + side, ny)):
-                        apart_y = apart_x + squared_gap(p, o, 1, q.y, b, 1)
-                        for c in range(z, min(z + side, nz)):
-                            if apart_y + squared_gap(p, o, 2, q.z, c, 1) >= near:
-                                continue
-                            at = grid.start + a * grid.slab + b * grid.row + c
-                            if least_corner(values, at, grid.slab, grid.row) <= threshold:
-                                cell = Vec3(float(a), float(b), float(c))
-                                search_cell(p, o, grid, work, i, cell)
-                                near = max(np.sqrt(work[LEAST + i]) - half, 0.0) ** 2
+    for number in range(int(blocks.x) * rows * columns):
+        block = cube_at(number, rows, columns, side)
+        if float(values[first + number]) > threshold or squared_gap(p, o, q, block, side) >= near:
+            continue
+        for part in range(side * side * side):
+            cell = block + cube_at(part, side, side, 1)
+            beyond = outside_of(cell, ZERO, grid.last)
+            if dot(beyond, beyond) > 0.0 or squared_gap(p, o, q, cell, 1) >= near:
+                continue
+            at = grid.start + int(cell.x) * grid.slab + int(cell.y) * grid.row + int(cell.z)
+            if least_corner(values, at, grid.slab, grid.row) <= threshold:
+                search_cell(p, o, grid, work, i, cell)
+                near = max(np.sqrt(work[LEAST + i]) - half, 0.0) ** 2
 
 
 @kernel

@@ -15,6 +15,7 @@ from .vector import (
     dot,
     least_periods,
     norm,
+    outside_of,
     set_vec3,
     times,
     vec3_at,
@@ -194,11 +195,7 @@ def shortest_move(grid, move):
 def squared_gap(grid, at, half, box):
     """Return the squared distance of a row's box from the box of `half` sides about a point."""
     move, sides = shortest_move(grid, vec3_at(box, 0) - at), vec3_at(box, HALF) + half
-    gap = Vec3(
-        max(abs(move.x) - sides.x, 0.0),
-        max(abs(move.y) - sides.y, 0.0),
-        max(abs(move.z) - sides.z, 0.0),
-    )
+    gap = outside_of(move, -sides, sides)
     return dot(gap, gap)
 
 

@@ -39,7 +39,7 @@ from .rotation import (
     set_lane_vec3,
 )
 from .shapes import region
-from .vector import TURN, Quat, Vec3, dot, norm, vec3_at, wrap_angle
+from .vector import TURN, Quat, Vec3, dot, norm, outside_of, vec3_at, wrap_angle
 
 TAIL = Layout(
     "tail",
@@ -67,16 +67,6 @@ ZOOMS = 12  # of the search along a line: each narrows it to a 48th
 def folds(p, t):
     """Tell whether there are rotations that the hinges of the tail at `t` cannot make."""
     return abs(p[t + TAIL.across]) > RIGHT or abs(p[t + TAIL.along_far]) > RIGHT
-
-
-@kernel
-def outside_of(v, low, high):
-    """Return by how much each component of a vector is outside a range, 0 within it."""
-    return Vec3(
-        max(max(low.x - v.x, v.x - high.x), 0.0),
-        max(max(low.y - v.y, v.y - high.y), 0.0),
-        max(max(low.z - v.z, v.z - high.z), 0.0),
-    )
 
 
 @kernel

@@ -186,6 +186,12 @@ def clamp_vec3(v, low, high):
 
 
 @kernel
+def outside_of(v, low, high):
+    """Return the vector to a point from the nearest one in a box with these corners."""
+    return v - clamp_vec3(v, low, high)
+
+
+@kernel
 def times(a, b):
     """Return the products of components of two vectors."""
     return Vec3(a.x * b.x, a.y * b.y, a.z * b.z)
