@@ -118,7 +118,7 @@ OPTIONS = {
 ONE, FIELD = {"joints": ["Arm"]}, {"shape": "distance-field", "resolution": 12}
 RECIPES = {
     "margin": {"shape": "kdop", "margin": 0.1, "keep_samples": True},
-    "reject": {"shape": "ellipsoid", "reject": 0.2, "reference": 0},
+    "reject": {"shape": "ellipsoid", "reject": 0.2},
     "ancestor": {"shape": "reach-cone", "vertices": 7, "relative_to": {"Forearm": "Chest"}},
     "table": {"shape": "theta-phi", "cell": 0.5, "holes": "open", "reference": "rest", **ONE},
     "samples": {**FIELD, **ONE},
