@@ -96,10 +96,9 @@ def test_rest_pose_need_not_be_a_pose(text):
     assert not noted(found, EXCHANGED)
 
 
-@pytest.mark.parametrize("turn", [(np.pi / 2, 0, 0), (0, np.pi / 2, 0), (0, 0, -np.pi / 2)])
-def test_world_and_unit_do_not_matter(text, turn):
+def test_world_and_unit_do_not_matter(text):
     skeleton, roles, _ = rig(text)
-    offsets = 100.0 * quat.rotate(quat.exp(np.array(turn)), skeleton.offsets)
+    offsets = 100.0 * quat.rotate(quat.exp(np.array([1.2, 0.7, -1.0])), skeleton.offsets)
     found = recognize(replace(skeleton, offsets=offsets))
     upright = recognize(skeleton)
     assert dict(found.roles) == roles
