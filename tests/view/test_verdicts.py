@@ -10,11 +10,11 @@ import pytest
 from synovia import Pose, quat
 from synovia.demo import wild
 from synovia.population import limits_for
-from synovia.view.angles import AnglesRequest, joint_angles
+from synovia.view.angles import joint_angles
 from synovia.view.display import check_clip
 from synovia.view.messages import Empty
-from synovia.view.poses import outside_deg
-from synovia.view.reasons import WhyRequest, explain
+from synovia.view.poses import JointPoseRequest, outside_deg
+from synovia.view.reasons import explain
 from synovia.view.scene import scene_of, with_limits
 from synovia.view.session import Session
 from twins import walker
@@ -38,7 +38,7 @@ def test_unusual_joints_have_negative_angles():
         pose = Pose(rotations[frame], walk.pose.positions[frame])
         np.testing.assert_allclose(outside_deg(session.scene, pose), angles[frame], atol=1e-3)
         if frame > 5:
-            request = WhyRequest(
+            request = JointPoseRequest(
                 frame=frame, rotations=rotations[frame].ravel(), joint="mixamorig:LeftForeArm"
             )
             why = explain(session, request)
@@ -55,7 +55,7 @@ def test_the_panel_has_the_angles_of_findings():
     session = Session(scene_of(human.model, clip))
     for finding in human.check(clip)[1]:
         rotations = clip.pose.rotations[finding.frame].ravel()
-        request = AnglesRequest(frame=finding.frame, rotations=rotations, joint=finding.joint)
+        request = JointPoseRequest(frame=finding.frame, rotations=rotations, joint=finding.joint)
         shown = {axis.name: axis.deg for axis in joint_angles(session, request).axes}
         expected = {name: np.degrees(angle) for name, angle in finding.angles.items()}
         assert shown == pytest.approx(expected, abs=1e-4)

@@ -26,18 +26,9 @@ from .drags import FigureRequest, Pulled, TurnRequest, rotate_joint
 from .folder import human_source
 from .human import alignment_of, links_of
 from .messages import Empty, JointRequest
-from .poses import PoseAnswer, PoseRequest, pose_answer, pose_from
+from .poses import JointPoseRequest, PoseAnswer, pose_answer, pose_from
 from .scene import Scene
 from .session import Session
-
-NOT_HUMAN = "angles need a human: Files, Map joints … says which joint is which"
-
-
-@dataclass(frozen=True, kw_only=True)
-class AnglesRequest(PoseRequest):
-    """A request for the clinical angles of a joint in a pose."""
-
-    joint: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +132,7 @@ def _judged(scene: Scene, pose: Pose) -> Pose:
     return judged_pose(scene.model, Pose(pose.rotations[None], pose.positions[None]))
 
 
-def joint_angles(session: Session, request: AnglesRequest) -> JointAngles:
+def joint_angles(session: Session, request: JointPoseRequest) -> JointAngles:
     """Return the clinical angles of a joint in a pose, and how far it can go along each axis."""
     scene = session.scene
     linked = links_of(scene, request.joint)
@@ -150,31 +141,27 @@ def joint_angles(session: Session, request: AnglesRequest) -> JointAngles:
     alignment, links = linked
     angles, bands, _ = joint_bands(links, alignment, _judged(scene, pose_from(scene, request)))
     role = links[0].role
-    axes = _describe(role, angles[0], bands[0])
-    return JointAngles(joint=request.joint, name=joint_name(role), axes=axes)
-
-
-def _describe(role: str, angles: Floats, bands: Floats) -> list[ClinicalAngle]:
-    """Return the axes of a joint with angles (3,) and bands (3, 2)."""
-    rows: list[ClinicalAngle] = []
-    ends = ends_of(role, angles)
-    for axis, angle, band, own_ends in zip(clinical_axes(role), angles, bands, ends, strict=True):
-        low, high = (
-            None if np.isnan(end) or abs(end - own_end) < TOLERANCE else float(np.degrees(end))
-            for end, own_end in zip(band, own_ends, strict=True)
-        )
-        row = ClinicalAngle(
+    # Where nothing ends an axis sooner, its band ends where the axis does.
+    is_end = np.isnan(bands[0]) | (np.abs(bands[0] - ends_of(role, angles[0])) < TOLERANCE)
+    axes = [
+        ClinicalAngle(
             name=axis.name,
             opposite=axis.opposite,
-            deg=float(np.degrees(angle)),
-            low_deg=low,
-            high_deg=high,
-            is_possible=not np.isnan(band).any(),
+            deg=float(np.degrees(angles[0, k])),
+            low_deg=_degrees(np.nan if is_end[k, 0] else bands[0, k, 0]),
+            high_deg=_degrees(np.nan if is_end[k, 1] else bands[0, k, 1]),
+            is_possible=not np.isnan(bands[0, k]).any(),
             least_deg=float(np.degrees(axis.low)),
             most_deg=float(np.degrees(axis.high)),
         )
-        rows.append(row)
-    return rows
+        for k, axis in enumerate(clinical_axes(role))
+    ]
+    return JointAngles(joint=request.joint, name=joint_name(role), axes=axes)
+
+
+def _degrees(angle: float) -> float | None:
+    """Return an angle in degrees; None for NaN."""
+    return None if np.isnan(angle) else float(np.degrees(angle))
 
 
 def set_joint_angle(session: Session, request: AngleRequest) -> Pulled | PoseAnswer:
@@ -187,28 +174,24 @@ def set_joint_angle(session: Session, request: AngleRequest) -> Pulled | PoseAns
     linked = links_of(scene, request.joint)
     if linked is None:
         raise ValueError(f"{request.joint} has no clinical angles")
-    (alignment, links), pose = linked, pose_from(scene, request)
-    judged = _judged(scene, pose)
-    _, bands, best = joint_bands(links, alignment, judged)
+    (alignment, links), pose = linked, _judged(scene, pose_from(scene, request))
+    _, bands, best = joint_bands(links, alignment, pose)
     if not 0 <= request.axis < len(best):
         raise ValueError(f"axis must be from 0 to {len(best) - 1}, got {request.axis}")
-    joint = ClinicalJoint(best[request.axis], alignment, judged)
+    joint = ClinicalJoint(best[request.axis], alignment, pose)
     axis, band = joint.axes[request.axis], bands[0, request.axis]
     is_limited = request.limits and not np.isnan(band).any()
     low, high = band if is_limited else (axis.low, axis.high)
     angle = float(np.clip(np.radians(request.deg), low, high))
     moved = joint.with_angle(request.axis, np.array([angle]))
     if scene.figure is None or not request.limits:
-        return pose_answer(scene, pose.with_rotations(moved.rotations[0]))
-    moving = joint.link.moving
+        return pose_answer(scene, Pose(moved.rotations[0], moved.positions[0]))
+    moving, skeleton = joint.link.moving, scene.clip.skeleton
+    fields = {name: getattr(request, name) for name in FigureRequest.__dataclass_fields__}
     turn = TurnRequest(
-        frame=request.frame,
-        rotations=request.rotations,
-        positions=request.positions,
-        values=request.values,
-        last=request.last,
-        joint=scene.clip.skeleton.names[moving],
-        rotation=forward(scene.clip.skeleton, moved)[1][0, moving],
+        **fields,
+        joint=skeleton.names[moving],
+        rotation=forward(skeleton, moved)[1][0, moving],
         limits=True,
     )
     return rotate_joint(session, turn)
@@ -216,10 +199,9 @@ def set_joint_angle(session: Session, request: AngleRequest) -> Pulled | PoseAns
 
 def angle_curves(session: Session, request: JointRequest) -> AngleCurves:
     """Return the clinical angles of a joint in each frame, with the limits as bands, in degrees."""
-    scene, joint = session.scene, request.joint
+    scene, linked = session.scene, links_of(session.scene, request.joint)
     curves: tuple[AngleCurve, ...] = ()
     usual: tuple[AngleCurve, ...] = ()
-    linked = links_of(scene, joint)
     if linked is not None:
         alignment, links = linked
         roles, model = [links[0].role], scene.model
@@ -228,20 +210,11 @@ def angle_curves(session: Session, request: JointRequest) -> AngleCurves:
             usual = clip_angles(model.usual, alignment, scene.clip, roles=roles).curves
     shape = (-1, scene.clip.frames, 2)
     bands, usual_bands = (
-        np.degrees(np.array([curve.bands for curve in each]).reshape(shape))
-        for each in (curves, usual)
+        np.degrees(np.array([curve.bands for curve in part]).reshape(shape))
+        for part in (curves, usual)
     )
-    titles = [
-        CurveTitle(
-            joint=joint,
-            name=joint_name(curve.role),
-            axis=curve.axis.name,
-            opposite=curve.axis.opposite,
-        )
-        for curve in curves
-    ]
     return AngleCurves(
-        curves=titles,
+        curves=[CurveTitle(**_title(curve) | {"joint": request.joint}) for curve in curves],
         angles_deg=np.degrees(np.array([curve.angles for curve in curves])),
         low_deg=bands[..., 0],
         high_deg=bands[..., 1],
@@ -250,27 +223,32 @@ def angle_curves(session: Session, request: JointRequest) -> AngleCurves:
     )
 
 
+def _title(curve: AngleCurve) -> dict[str, str]:
+    """Return the fields of `CurveTitle`."""
+    return {
+        "joint": curve.joint,
+        "name": joint_name(curve.role),
+        "axis": curve.axis.name,
+        "opposite": curve.axis.opposite,
+    }
+
+
 def clip_ranges(session: Session, request: Empty) -> Ranges:
     """Return the range of motion of each joint and axis of the clip."""
     angles = _clip_angles(session.scene)
-    rows: list[RangeRow] = []
-    for curve in angles.curves:
-        low, high = (None if np.isnan(end) else float(np.degrees(end)) for end in curve.span)
-        first, last = curve.frames
-        row = RangeRow(
-            joint=curve.joint,
-            name=joint_name(curve.role),
-            axis=curve.axis.name,
-            opposite=curve.axis.opposite,
+    rows = [
+        RangeRow(
+            **_title(curve),
             min_deg=float(np.degrees(curve.least)),
-            min_frame=first,
+            min_frame=curve.frames[0],
             max_deg=float(np.degrees(curve.most)),
-            max_frame=last,
+            max_frame=curve.frames[1],
             norm=curve.norm_text,
-            low_deg=low,
-            high_deg=high,
+            low_deg=_degrees(curve.span[0]),
+            high_deg=_degrees(curve.span[1]),
         )
-        rows.append(row)
+        for curve in angles.curves
+    ]
     return Ranges(ranges=rows, notes=list(angles.notes))
 
 
@@ -278,19 +256,19 @@ def _require_alignment(scene: Scene) -> Alignment:
     """Return the alignment of the clip's rig; ValueError if it is not recognised."""
     alignment = alignment_of(scene.clip)
     if alignment is None:
-        raise ValueError(NOT_HUMAN)
+        raise ValueError("angles need a human: Files, Map joints … says which joint is which")
     return alignment
 
 
 def _clip_angles(scene: Scene) -> ClipAngles:
-    """Return the angles of the clip; ValueError if its rig is not recognised."""
     return clip_angles(scene.model, _require_alignment(scene), scene.clip)
 
 
 def angles_table(session: Session) -> tuple[str, bytes]:
     """Return name and content of a CSV with the angles, as `synovia report --csv` writes them."""
-    rows = _clip_angles(session.scene).curve_rows()
-    return f"{file_stem(session.scene.clip.name)} angles.csv", csv_text(rows).encode()
+    scene = session.scene
+    rows = _clip_angles(scene).curve_rows()
+    return f"{file_stem(scene.clip.name)} angles.csv", csv_text(rows).encode()
 
 
 def ranges_table(session: Session) -> tuple[str, bytes]:
@@ -305,10 +283,9 @@ def report_page(session: Session) -> tuple[str, bytes]:
     from ..draw.report import Recording, motion_report
 
     scene, human = session.scene, human_limits_of(session)
-    alignment = _require_alignment(scene)
     if human is not None:
         recording = Recording.of_human(human, scene.clip)
     else:
-        recording = Recording.of_model(scene.model, alignment, scene.clip)
+        recording = Recording.of_model(scene.model, _require_alignment(scene), scene.clip)
     name = f"{file_stem(scene.clip.name)} range of motion.html"
     return name, motion_report([recording]).encode()

@@ -214,7 +214,6 @@ class SetNumberHere(ModelEdit):
     pose: PoseRequest
 
     def change(self, scene: Scene, model: LimitModel, name: str) -> LimitModel:
-        """Return the model with another number of a joint's limit."""
         dependent, field = dependent_limit(model, name), self.field
         if field not in dependent.at_nodes:
             raise ValueError(
@@ -238,7 +237,6 @@ class AllowHere(ModelEdit):
     pose: PoseRequest
 
     def change(self, scene: Scene, model: LimitModel, name: str) -> LimitModel:
-        """Return the model in which the pose is legal."""
         pose = pose_from(scene, self.pose)
         dependent = dependent_limit(model, name)
         driver = driver_rotations(model, dependent, pose.rotations)
@@ -262,7 +260,6 @@ class Detach(ModelEdit):
     edit: Literal["detach"]
 
     def change(self, scene: Scene, model: LimitModel, name: str) -> LimitModel:
-        """Return the model with a joint whose limit depends on no other joint."""
         dependent_limit(model, name)
         kept = {other: dependent for other, dependent in model.dependents.items() if other != name}
         return model.with_limits(model.limits, kept)

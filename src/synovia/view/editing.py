@@ -51,7 +51,6 @@ class Mirror(ModelEdit):
     edit: Literal["mirror"]
 
     def change(self, scene: Scene, model: LimitModel, name: str) -> LimitModel:
-        """Return the model with the mirrored limit."""
         return mirror_joint(scene.clip.skeleton, model, name)
 
 
@@ -63,7 +62,6 @@ class Copy(ModelEdit):
     to: str
 
     def change(self, scene: Scene, model: LimitModel, name: str) -> LimitModel:
-        """Return the model with the copied limit."""
         skeleton = scene.clip.skeleton
         skeleton.index(self.to)
         if self.to == name:
@@ -80,7 +78,6 @@ class Draw(ModelEdit):
     rotation: Rotation
 
     def change(self, scene: Scene, model: LimitModel, name: str) -> LimitModel:
-        """Return the model with a new reach cone."""
         skeleton = scene.clip.skeleton
         cone = new_cone_limit(self.rotation, bone_of(scene, skeleton.index(name)))
         return with_limits(model, {**model.limits, name: copy_limit(skeleton, name, cone)})
@@ -93,7 +90,6 @@ class Remove(ModelEdit):
     edit: Literal["remove"]
 
     def change(self, scene: Scene, model: LimitModel, name: str) -> LimitModel:
-        """Return the model without the limit."""
         limit_to_edit(model.limits, name)
         kept = {other: limit for other, limit in model.limits.items() if other != name}
         return with_limits(model, kept)
@@ -171,9 +167,9 @@ def edit_limits(session: Session, request: EditRequest) -> Edited | EditedLimit 
     label = edit.label(name)
     session.edit(lambda model: edit.change(session.scene, model, name), label, request.stroke)
     answer = _describe_edit(session, name, label)
-    if isinstance(edit, Refit):
-        return Refitted(**vars(answer), **vars(describe_choice(session.scene, name)))
-    return answer
+    if not isinstance(edit, Refit):
+        return answer
+    return Refitted(**vars(answer), **vars(describe_choice(session.scene, name)))
 
 
 def undo(session: Session, request: StepRequest) -> Edited | EditedLimit:
@@ -195,18 +191,18 @@ def _describe_edit(session: Session, name: str | None, what: str) -> Edited | Ed
 def mirror_joint(skeleton: Skeleton, model: LimitModel, name: str) -> LimitModel:
     """Return the model with the mirrored limit of a joint for its partner."""
     other, limit = partner_limit(skeleton, name, limit_to_edit(model.limits, name))
-    kept = {each: found for each, found in model.dependents.items() if each != other}
-    mirrored = model.with_limits({**model.limits, other: limit}, kept)
-    each = model.dependents.get(name)
-    if each is None:
-        return mirrored
+    dependents = {joint: value for joint, value in model.dependents.items() if joint != other}
+    limits = {**model.limits, other: limit}
+    dependent = model.dependents.get(name)
+    if dependent is None:
+        return model.with_limits(limits, dependents)
     try:
-        driver = mirrored_name(skeleton, each.driver)
-        there = replace(each.mirror(mirror_normal(skeleton), driver), limit=limit)
-        return mirrored.with_limits(mirrored.limits, {**kept, other: there})
+        driver = mirrored_name(skeleton, dependent.driver)
+        mirrored = replace(dependent.mirror(mirror_normal(skeleton), driver), limit=limit)
+        return model.with_limits(limits, {**dependents, other: mirrored})
     except ValueError as error:
         raise ValueError(
-            f"{name} depends on {each.driver}, which cannot be mirrored for {other}: {error}"
+            f"{name} depends on {dependent.driver}, which cannot be mirrored for {other}: {error}"
         ) from error
 
 
@@ -239,7 +235,13 @@ def save(session: Session, request: SaveRequest) -> Saved:
 
     An existing file, or one that another program changed, is replaced only with `overwrite`.
     """
-    path = _check_link(_save_path(session.file, request.as_))
+    if session.file is None:
+        raise ValueError(
+            f"there is no file to save to: synovia view -o FILE{SUFFIX} names one; or download it"
+        )
+    path = session.file if request.as_ is None else sibling_path(session.file, request.as_)
+    if path.is_symlink():
+        raise ValueError(f"{path.name} is a link to elsewhere, and is not followed")
     why = session.in_the_way(path, overwrite=request.overwrite)
     if why is not None:
         return Saved(exists=path.name, changed=why == "changed")
@@ -279,14 +281,6 @@ def download(session: Session, request: Empty) -> Download:
     return Download(name=name, text=limits_bytes(session.model, name).decode())
 
 
-def _save_path(file: Path | None, name: str | None) -> Path:
-    if file is None:
-        raise ValueError(
-            f"there is no file to save to: synovia view -o FILE{SUFFIX} names one; or download it"
-        )
-    return file if name is None else sibling_path(file, name)
-
-
 def sibling_path(file: Path, name: str) -> Path:
     """Return the limits file of this name in the directory of `file`, with its suffix.
 
@@ -301,10 +295,3 @@ def sibling_path(file: Path, name: str) -> Path:
     if _DEVICES.fullmatch(stem):
         raise ValueError(f"a name must not be one of a device, got {name!r:.60}")
     return file.with_name(f"{stem}{SUFFIX}")
-
-
-def _check_link(path: Path) -> Path:
-    """Return the path; ValueError for a link, whose target the command line did not name."""
-    if path.is_symlink():
-        raise ValueError(f"{path.name} is a link to elsewhere, and is not followed")
-    return path

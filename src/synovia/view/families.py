@@ -47,12 +47,10 @@ class Refit(Choice, ModelEdit):
     edit: Literal["refit"]
 
     def label(self, name: str) -> str:
-        """Return what the edit is called in the history."""
         label = families()[choice_of(self).family].label
         return f"{label[:1].lower()}{label[1:]} for {name}"
 
     def change(self, scene: Scene, model: LimitModel, name: str) -> LimitModel:
-        """Return the model with the limit made anew."""
         limit = refit_limit(scene, limit_to_edit(model.limits, name), name, choice_of(self))
         return with_limits(model, {**model.limits, name: limit})
 

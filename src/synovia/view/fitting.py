@@ -6,6 +6,7 @@ progress to its standard output. Both ends are this module.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import subprocess
@@ -105,56 +106,54 @@ class FitJob:
 
     def _listen(self) -> None:
         """Receive messages until the process ends, and adopt its limits."""
-        failed = True
+        stage, failed = "", True
         try:
-            result = self._receive()
-            if self._stopped:
-                stage, failed = "Stopped: the limits are as they were.", False
-            elif result is None:
-                stage = f"The fit ended without a result, with code {self._process.wait()}."
-            else:
-                stage, failed = self._adopt(result), False
+            stage = self._receive()
+            failed = not stage
         except (ValueError, OSError) as error:
             stage = str(error)
         finally:
             self._process.kill()
-            self._process.wait()
+            code = self._process.wait()
             for stream in (self._process.stdin, self._process.stdout):
-                if stream is not None:
+                assert stream is not None
+                with contextlib.suppress(OSError):
                     stream.close()
+        if self._stopped:
+            stage, failed = "Stopped: the limits are as they were.", False
+        stage = stage or f"The fit ended without a result, with code {code}."
         self.progress = replace(self.progress, running=False, stage=stage, failed=failed)
 
-    def _receive(self) -> bytes | None:
-        """Return the fitted limits as the bytes of a file; None if the process ends before.
+    def _receive(self) -> str:
+        """Send the task, adopt the fitted limits, and return a message for the user.
 
-        Raises ValueError with the message of an error in the process.
+        It is empty if the process ends before. Raises ValueError with the message of an error in
+        the process.
         """
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
-        try:
+        with contextlib.suppress(BrokenPipeError):  # the process has ended
             pickle.dump(self._task, stdin)
             stdin.flush()
             for kind, *content in _messages(stdout):
-                if kind == "limits":
-                    self.progress = replace(self.progress, remarks=content[1])
-                    return bytes(content[0])
+                if self._stopped:
+                    break
                 if kind == "error":
                     raise ValueError(content[0])
+                if kind == "limits":
+                    return self._adopt(*content)
                 stage, done, total = content
                 self.progress = replace(self.progress, stage=stage, done=done, total=total)
-        except BrokenPipeError:
-            pass  # the process has ended
-        return None
+        return ""
 
-    def _adopt(self, content: bytes) -> str:
+    def _adopt(self, content: bytes, remarks: list[str]) -> str:
         """Replace the page's limits by the fitted ones; return a message for the user."""
-        model = parse_limits("fitted limits", content)
         clips = len(self._task.clips)
         label = f"fit from {clips} {'clip' if clips == 1 else 'clips'}"
-        notes = self._session.adopt(model, label)
+        notes = self._session.adopt(parse_limits("fitted limits", content), label)
         self._session.notify()
-        self.progress = replace(self.progress, remarks=[*self.progress.remarks, *notes])
+        self.progress = replace(self.progress, remarks=[*remarks, *notes])
         limits = len(self._session.scene.model.limits)
         return f"Limits for {limits} joints, {label}. Ctrl Z undoes it."
 
@@ -192,29 +191,19 @@ def task_of(session: Session, request: FitRequest) -> FitTask:
         raise ValueError(
             f"family must be one of {', '.join(families())}, got {request.family!r:.60}"
         )
-    margin, reject = _width(request)
+    margin_deg, percent = request.margin_deg, request.reject_percent
+    if percent is not None and not 0.0 < percent < 100.0:
+        raise ValueError(f"the rejection must be above 0 and below 100 %, got {percent}")
+    if margin_deg is not None and percent is not None:
+        raise ValueError("a rejection chooses the margin: give one of them")
     options = {
         **dict(family.options),
-        "margin": margin,
-        "reject": reject,
+        "margin": None if margin_deg is None else float(np.radians(margin_deg)),
+        "reject": None if percent is None else percent / 100.0,
         "performers": request.performers or None,
         "keep_samples": True,
     }
     return FitTask(tuple(_chosen_clips(session, request.clips)), family.shape, options)
-
-
-def _width(request: FitRequest) -> tuple[float | None, float | None]:
-    """Return the margin, in radians, and the share that may be rejected; None if not given."""
-    margin = reject = None
-    if request.margin_deg is not None:
-        margin = float(np.radians(request.margin_deg))
-    if (percent := request.reject_percent) is not None:
-        if not 0.0 < percent < 100.0:
-            raise ValueError(f"the rejection must be above 0 and below 100 %, got {percent}")
-        reject = percent / 100.0
-    if margin is not None and reject is not None:
-        raise ValueError("a rejection chooses the margin: give one of them")
-    return margin, reject
 
 
 def _chosen_clips(session: Session, numbers: list[int]) -> Iterator[tuple[str, Path | Clip]]:

@@ -137,7 +137,6 @@ class MovePoint(ConeEdit):
     point: Vector
 
     def apply_to_cone(self, limit: Limit, cone: ReachCone) -> ReachCone:
-        """Return the cone with the point moved."""
         return reach_cone.move_point(cone, self.index, _in_chart(limit, self.point))
 
 
@@ -158,7 +157,6 @@ class AddPoint(ConeEdit):
         return [int(np.argmin([np.linalg.norm(foot - point) for foot in feet]))]
 
     def apply_to_cone(self, limit: Limit, cone: ReachCone) -> ReachCone:
-        """Return the cone with a new point in its nearest edge, or in the edge after a point."""
         if self.point is not None:
             return reach_cone.add_point(cone, _in_chart(limit, self.point))
         after = -1 if self.after is None else self.after
@@ -176,7 +174,6 @@ class DeletePoint(ConeEdit):
     index: int
 
     def apply_to_cone(self, limit: Limit, cone: ReachCone) -> ReachCone:
-        """Return the cone without the point."""
         return reach_cone.delete_point(cone, self.index)
 
 
@@ -188,7 +185,6 @@ class MoveVisible(ConeEdit):
     point: Vector
 
     def apply_to_cone(self, limit: Limit, cone: ReachCone) -> ReachCone:
-        """Return the cone with another visible point."""
         return reach_cone.set_visible(cone, _in_chart(limit, self.point))
 
 
@@ -202,7 +198,6 @@ class Twist(ConeEdit):
     high_deg: float
 
     def apply_to_cone(self, limit: Limit, cone: ReachCone) -> ReachCone:
-        """Return the cone with other limits of the twist."""
         low, high = self.low_deg, self.high_deg
         if low > high:
             raise ValueError(
@@ -220,7 +215,6 @@ class Smooth(AllConesEdit):
     rounds: int
 
     def apply_to_cone(self, limit: Limit, cone: ReachCone) -> ReachCone:
-        """Return the smoothed cone."""
         if len(cone.points) * 2 ** min(max(self.rounds, 0), 20) > MAX_POINTS:
             raise ValueError(
                 f"{self.rounds} rounds would make more than {MAX_POINTS} points of "
@@ -237,7 +231,6 @@ class Relax(AllConesEdit):
     rounds: Annotated[int, Within(0, 100)]
 
     def apply_to_cone(self, limit: Limit, cone: ReachCone) -> ReachCone:
-        """Return the relaxed cone."""
         return reach_cone.relax(cone, self.rounds)
 
 
@@ -249,7 +242,6 @@ class Simplify(AllConesEdit):
     tolerance_deg: float
 
     def apply_to_cone(self, limit: Limit, cone: ReachCone) -> ReachCone:
-        """Return the cone with fewer points."""
         fewer = reach_cone.simplify(cone, float(np.radians(self.tolerance_deg)))
         if len(fewer.points) == len(cone.points):
             raise ValueError(
@@ -273,7 +265,6 @@ class Brush(LimitEdit):
     """Distance by which the centre moves out; negative to pull in."""
 
     def apply(self, limit: Limit) -> Limit:
-        """Return the limit with its shape pushed out around each center in turn."""
         _check_sculptable(limit)
         shape = limit.shape
         radius, amount = np.radians([self.radius_deg, self.amount_deg]).tolist()
@@ -293,7 +284,6 @@ class Settle(LimitEdit):
     edit: Literal["settle"]
 
     def apply(self, limit: Limit) -> Limit:
-        """Return the limit after the last of some drafts."""
         _check_sculptable(limit)
         return replace(limit, shape=edit.settle(limit.shape))
 
@@ -310,7 +300,6 @@ class AddSample(LimitEdit):
     rotation: Rotation
 
     def apply(self, limit: Limit) -> Limit:
-        """Return the extended limit."""
         rotation = unit_quats("rotation", self.rotation)
         if not edit.counts_samples(limit.shape) and limit.contains(rotation):
             raise ValueError("this pose is inside already")
@@ -327,7 +316,6 @@ class SetNumber(LimitEdit):
     deg: Annotated[float, Within(-1800, 1800)]
 
     def apply(self, limit: Limit) -> Limit:
-        """Return the limit with another number."""
         numbers = {(number.field, number.index): number for number in _numbers(limit)}
         number = numbers.get((self.field, self.index))
         if number is None:
@@ -346,7 +334,6 @@ class SetHingeEnd(LimitEdit):
     deg: Annotated[float, Within(-180, 180)]
 
     def apply(self, limit: Limit) -> Limit:
-        """Return the limit with one end at another angle."""
         return move_end(limit, float(np.radians(self.deg)), high=self.side == "high")
 
 

@@ -36,6 +36,13 @@ class PoseRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
+class JointPoseRequest(PoseRequest):
+    """A request about a joint in a pose, by its name."""
+
+    joint: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Outside:
     """By how many degrees the limited joints are outside; negative where they are only unusual."""
 

@@ -22,7 +22,14 @@ from .display import bone_of
 from .folder import Entry
 from .human import alignment_of
 from .messages import JointRequest
-from .poses import PoseAnswer, PoseRequest, limit_in_pose, outside_deg, pose_from, unit_rotation
+from .poses import (
+    JointPoseRequest,
+    PoseAnswer,
+    limit_in_pose,
+    outside_deg,
+    pose_from,
+    unit_rotation,
+)
 from .scene import Scene, same_tree
 from .session import Session
 
@@ -66,10 +73,9 @@ class NearestSample:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ObservedPoseRequest(PoseRequest):
+class ObservedPoseRequest(JointPoseRequest):
     """A request for the pose in which a rotation of a joint was observed."""
 
-    joint: str
     rotation: Rotation
     clip: str
     at: int
@@ -214,13 +220,6 @@ def _load(entry: Entry) -> Clip:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WhyRequest(PoseRequest):
-    """A request for the reason why a joint of a pose is outside."""
-
-    joint: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Why:
     """How far a joint is from the nearest legal rotation, and which way."""
 
@@ -242,7 +241,7 @@ class Why:
     """What was observed nearest to it, where the limits kept samples."""
 
 
-def explain(session: Session, request: WhyRequest) -> Why:
+def explain(session: Session, request: JointPoseRequest) -> Why:
     """Return the rotation from the nearest legal rotation of a joint to its rotation in a pose.
 
     The swing is the angle of the bone's direction, the twist the angle about the bone. Joints of
