@@ -305,17 +305,12 @@ def test_tables_have_a_row_for_each_frame_and_each_axis():
 
 
 def test_curves_have_the_angles_of_findings():
-    """Twist that a rig puts elsewhere along a limb counts where the limits put it."""
+    """Limits may see the twist of a limb elsewhere; angles are those of the clip."""
     clip = wild()
     human = limits_for(clip)
     _, findings = human.check(clip)
-    raw = human.alignment.canonical_rotations(clip.pose)
-    differs = 0
     for finding in findings:
-        curves = clip_angles(human.model, human.alignment, clip, roles=[finding.role]).curves
-        for curve in curves:
+        for curve in clip_angles(human.model, human.alignment, clip, roles=[finding.role]).curves:
             angle = finding.angles[curve.axis.name]
             assert curve.angles[finding.frame] == pytest.approx(angle, abs=1e-6)
-        before = angles_of(finding.role, raw[finding.role])[finding.frame]
-        differs += not np.allclose(before, list(finding.angles.values()), atol=np.radians(5.0))
-    assert differs >= 3
+    assert len(findings) > 5

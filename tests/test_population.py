@@ -239,7 +239,7 @@ def test_a_finding_is_a_sentence(turn, words):
     ]
     assert np.degrees(inward[1] - inward[0]) == pytest.approx(turn)
     finding = Finding(
-        "rightUpperArm", "RightArm", np.radians(9.0), 0, rotation, nearest, "impossible"
+        "rightUpperArm", "RightArm", np.radians(9.0), 0, rotation, nearest, rotation, "impossible"
     )
     assert finding.text == f"right shoulder: 9° beyond {words} (arm raised 80° to the side)"
 

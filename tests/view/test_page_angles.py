@@ -86,6 +86,22 @@ def test_a_slider_follows_the_keyboard(seen):
     seen.until(lambda: float(slider.input_value()) > before + 0.5)
 
 
+def test_a_low_window_leads_to_further_curves(seen):
+    seen.page.set_viewport_size({"width": 1024, "height": 700})
+    seen.pick(KNEE)
+    rows = seen.page.locator("#curve .curve")
+    rows.first.wait_for()
+    seen.settle()
+    panel, picture = seen.page.locator("#curve"), seen.page.locator("#inset")
+    top, height = panel.bounding_box()["y"], panel.bounding_box()["height"]
+    before = picture.bounding_box()
+    for number in [*range(1, rows.count()), 0]:
+        seen.page.locator("#curve .further").nth(number - 1).click()
+        seen.until(lambda row=rows.nth(number): abs(row.bounding_box()["y"] - top) < 2.0)
+    assert height < 50.0  # one curve
+    assert picture.bounding_box() == before
+
+
 def test_curves_have_bands_and_several_joints_stay(seen):
     seen.page.set_viewport_size({"width": 1200, "height": 900})
     seen.pick(KNEE)

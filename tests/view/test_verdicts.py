@@ -49,7 +49,7 @@ def test_unusual_joints_have_negative_angles():
     assert session.scene.model.usual is not None
 
 
-def test_the_panel_has_the_angles_of_findings():
+def test_the_panel_says_what_findings_say():
     clip = wild()
     human = limits_for(clip)
     session = Session(scene_of(human.model, clip))
@@ -59,3 +59,6 @@ def test_the_panel_has_the_angles_of_findings():
         shown = {axis.name: axis.deg for axis in joint_angles(session, request).axes}
         expected = {name: np.degrees(angle) for name, angle in finding.angles.items()}
         assert shown == pytest.approx(expected, abs=1e-4)
+        why = explain(session, request)
+        assert (why.name, why.move) == (finding.name, finding.direction)
+        np.testing.assert_allclose(why.outside_deg, np.degrees(finding.violation), atol=0.01)

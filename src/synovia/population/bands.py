@@ -87,25 +87,6 @@ def links(model: LimitModel, alignment: Alignment) -> dict[str, list[Link]]:
     return links_by_role
 
 
-def judged_pose(model: LimitModel, pose: Pose) -> Pose:
-    """Return poses (n,) with twist along limbs where the verdicts on them put it.
-
-    A rig may put the twist of a limb anywhere along it. Possible limbs are seen as by the usual
-    limits, if there are any, and others as by the limits of what is possible.
-    """
-    shared = share_twist(model, pose)
-    if model.usual is None or not model.limbs:
-        return shared
-    rotations = np.array(share_twist(model.usual, pose).rotations)
-    distance = model.distance(pose)
-    for placed in model.placed:
-        if isinstance(placed.constraint, Limb):
-            is_possible = np.all(distance[:, placed.joints] <= TOLERANCE, axis=1)[:, None, None]
-            usual, possible = placed.relative(rotations), placed.relative(shared.rotations)
-            placed.set_relative(rotations, np.where(is_possible, usual, possible))
-    return pose.with_rotations(rotations)
-
-
 @dataclass(frozen=True, eq=False)
 class HingeAngles:
     """Clinical angles along the path of a joint that is a hinge.
@@ -130,7 +111,7 @@ class ClinicalJoint:
     link: Link
     alignment: Alignment
     pose: Pose
-    """Poses (n,) of the rig, with twist along limbs as in `judged_pose`."""
+    """Poses (n,) of the rig."""
 
     @property
     def axes(self) -> tuple[ClinicalAxis, ...]:
@@ -232,11 +213,24 @@ class ClinicalJoint:
         limb, column = placed.constraint, link.column
         if not isinstance(limb, Limb):
             return np.asarray(limb.distance(rotations)[:, column] <= TOLERANCE)
-        excess = limb.muscle_excess(rotations)[:, column]
+        pooled, _ = limb.pool(rotations)
+        limbs = limb.shift_twist(pooled, self._shift[rows])
+        excess = limb.muscle_excess(pooled)[:, column]
         for k in (1, 2) if column == 2 else (column,):  # the lower bone's limit has the end's twist
             limit = limb.limits[limb.joints[k]]
-            excess = np.maximum(excess, limit.distance(rotations[:, k]))
+            excess = np.maximum(excess, limit.distance(limbs[:, k]))
         return np.asarray(excess <= TOLERANCE)
+
+    @cached_property
+    def _shift(self) -> Scalars:
+        """The twist (n,) that moves along the limb in each pose, so that the limb is legal.
+
+        It is fixed while an angle changes, because twist could compensate almost any angle.
+        """
+        assert self.link.placed is not None
+        limb = self.link.placed.constraint
+        assert isinstance(limb, Limb)
+        return limb.share_twist(self._rotations, TOLERANCE).shift
 
     @cached_property
     def _rotations(self) -> Quats:
@@ -324,8 +318,7 @@ def joint_bands(
 ) -> tuple[Floats, Floats, list[Link]]:
     """Return the angles (n, 3) of a clinical joint, its bands (n, 3, 2), and the link of each axis.
 
-    Poses are those of `judged_pose`. Where several joints share it, the widest band along each axis
-    counts.
+    Where several joints share it, the widest band along each axis counts.
     """
     joints = [ClinicalJoint(link, alignment, pose) for link in joint_links]
     bands = np.stack([joint.bands() for joint in joints])

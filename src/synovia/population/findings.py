@@ -73,9 +73,11 @@ class Finding:
     """Angle to the nearest legal rotation, radians."""
     frame: int
     rotation: Quats
-    """(4,): canonical rotation of the joint."""
+    """(4,): canonical rotation of the joint, with twist along a limb where its limits put it."""
     nearest: Quats
     """(4,): the nearest legal rotation."""
+    measured: Quats
+    """(4,): canonical rotation of the joint in the clip."""
     verdict: Verdict | Literal["inside"]
     people: float | None = None
     """Share of people who come within 10 degrees; None if unknown."""
@@ -94,13 +96,13 @@ class Finding:
 
     @property
     def angles(self) -> dict[str, float]:
-        """Clinical angles of the joint, radians; see `clinical_angles`."""
-        return clinical_angles(self.role, self.rotation)
+        """Clinical angles of the joint in the clip, radians; see `clinical_angles`."""
+        return clinical_angles(self.role, self.measured)
 
     @property
     def posture(self) -> str:
         """The joint's clinical angles in words, such as "arm raised 80° to the side"."""
-        return describe_posture(self.role, self.rotation)
+        return describe_posture(self.role, self.measured)
 
     @property
     def text(self) -> str:

@@ -215,7 +215,8 @@ class HumanLimits:
     def _finding(self, model: LimitModel, row: JointReport, clip: Clip) -> Finding:
         """Return a finding about a joint in its worst frame."""
         frame = row.worst_frame
-        pose = share_twist(model, Pose(clip.pose.rotations[frame], clip.pose.positions[frame]))
+        given = Pose(clip.pose.rotations[frame], clip.pose.positions[frame])
+        pose = share_twist(model, given)
         placed = next(p for p in model.placed if row.name in p.constraint.joints)
         k, role = placed.constraint.joints.index(row.name), self.roles[row.name]
         relative = placed.relative(pose.rotations)
@@ -237,6 +238,7 @@ class HumanLimits:
             frame,
             actual,
             nearest,
+            to_canonical(role, placed.relative(given.rotations)[k]),
             row.verdict,
             people_near(role, actual),
             reason,

@@ -13,7 +13,7 @@ from ..model import LimitModel, Report
 from ..rigs import Alignment
 from ..skeleton import Clip, Pose
 from .angles import ClinicalAxis, Norm, angles_of, clinical_axes, norms_of
-from .bands import joint_bands, judged_pose, links
+from .bands import joint_bands, links
 from .findings import joint_name
 
 if TYPE_CHECKING:
@@ -168,8 +168,6 @@ def clip_angles(
 ) -> ClipAngles:
     """Return the clinical angles of a clip, with the limits of a model as bands.
 
-    Twist along a limb counts where the limits put it, as in the findings of `HumanLimits.check`.
-
     Parameters
     ----------
     model
@@ -202,10 +200,9 @@ def clip_angles(
         wanted = [role for role in wanted if role in roles]
     count = min(clip.frames, MAX_BANDS)
     rows = np.unique(np.linspace(0, clip.frames - 1, count).round().astype(int))
-    judged = judged_pose(model, clip.pose)
-    pose = Pose(judged.rotations[rows], judged.positions[rows])
+    pose = Pose(clip.pose.rotations[rows], clip.pose.positions[rows])
     all_frames = np.arange(clip.frames)
-    canonical = alignment.canonical_rotations(judged)
+    canonical = alignment.canonical_rotations(clip.pose)
     curves = []
     for role in progress(wanted):
         angles = angles_of(role, canonical[role])

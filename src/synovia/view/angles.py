@@ -17,7 +17,7 @@ from ..population import (
     limits_on,
 )
 from ..population.angles import ends_of
-from ..population.bands import ClinicalJoint, joint_bands, judged_pose
+from ..population.bands import ClinicalJoint, joint_bands
 from ..population.motion import RANGE_COLUMNS, AngleCurve
 from ..rigs import Alignment
 from ..skeleton import Pose, forward
@@ -127,9 +127,9 @@ def human_limits_of(session: Session) -> HumanLimits | None:
     return human if human.model.names == scene.model.names else None
 
 
-def _judged(scene: Scene, pose: Pose) -> Pose:
-    """Return a batch of one pose, with twist along limbs where the limits put it."""
-    return judged_pose(scene.model, Pose(pose.rotations[None], pose.positions[None]))
+def _batch(pose: Pose) -> Pose:
+    """Return a batch of one pose."""
+    return Pose(pose.rotations[None], pose.positions[None])
 
 
 def joint_angles(session: Session, request: JointPoseRequest) -> JointAngles:
@@ -139,7 +139,7 @@ def joint_angles(session: Session, request: JointPoseRequest) -> JointAngles:
     if linked is None:
         return JointAngles(joint=request.joint, name="", axes=[])
     alignment, links = linked
-    angles, bands, _ = joint_bands(links, alignment, _judged(scene, pose_from(scene, request)))
+    angles, bands, _ = joint_bands(links, alignment, _batch(pose_from(scene, request)))
     role = links[0].role
     # Where nothing ends an axis sooner, its band ends where the axis does.
     is_end = np.isnan(bands[0]) | (np.abs(bands[0] - ends_of(role, angles[0])) < TOLERANCE)
@@ -174,7 +174,7 @@ def set_joint_angle(session: Session, request: AngleRequest) -> Pulled | PoseAns
     linked = links_of(scene, request.joint)
     if linked is None:
         raise ValueError(f"{request.joint} has no clinical angles")
-    (alignment, links), pose = linked, _judged(scene, pose_from(scene, request))
+    (alignment, links), pose = linked, _batch(pose_from(scene, request))
     _, bands, best = joint_bands(links, alignment, pose)
     if not 0 <= request.axis < len(best):
         raise ValueError(f"axis must be from 0 to {len(best) - 1}, got {request.axis}")

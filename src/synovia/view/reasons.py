@@ -12,7 +12,6 @@ import numpy as np
 
 from .. import learn, quat
 from ..arrays import Floats, Halves, Ints, Quats, Within
-from ..limit import Limit
 from ..model import Limb, LimitModel, share_twist
 from ..population.findings import JOINT_NAMES, describe_move, joint_name
 from ..rigs import MEASURED_FROM, Alignment
@@ -250,26 +249,31 @@ def explain(session: Session, request: JointPoseRequest) -> Why:
     there are any.
     """
     scene, name = session.scene, request.joint
-    joint = scene.clip.skeleton.index(name)
     model, pose = _deciding(scene.model, name, pose_from(scene, request))
-    limit = limit_in_pose(model, name, pose)
-    seen = _relative_rotation(model, name, pose)
-    legal, outside = limit.nearest_rotation(seen), limit.violation(seen)
-    held_by = _held_by(model, name, seen, limit)
-    tight = _tight_limb(model, name, pose)
-    if tight is not None:
-        limb, limbs = tight
+    path = lineage(model.skeleton, name, model.limits[name].relative_to)
+    limit, seen = limit_in_pose(model, name, pose), path.relative_rotation(pose.rotations)
+    legal, outside, held_by = limit.nearest_rotation(seen), limit.violation(seen), None
+    dependent = model.dependents.get(name)
+    if dependent is not None and not limit.contains(seen) and dependent.limit.contains(seen):
+        held_by = dependent.driver  # another rotation of that would make the joint legal
+    placed = _limb_of(model, name, pose)
+    if placed is not None:
+        limb, limbs = placed
         legal = limb.project_each(limbs, limbs[:, 1])[0, limb.joints.index(name)]
-        outside, held_by = quat.angle_between(legal, seen), limb.joints[1]
-    bone = bone_of(scene, joint)
-    swing, twist = swing_and_twist(quat.mul(quat.inverse(legal), seen), bone)
-    role, move = _in_words(scene, model, name, pose)
+        outside = quat.angle_between(legal, seen)
+        if limb.tight_muscle(name, limbs) is not None:
+            held_by = limb.joints[1]
+    bone = bone_of(scene, scene.clip.skeleton.index(name))
+    swing, twist = quat.swing_twist(quat.mul(quat.inverse(legal), seen), bone)
+    rotations = np.array(pose.rotations)
+    path.set_relative_rotation(rotations, legal)
+    words, move = _in_words(scene, name, pose.with_rotations(rotations), pose)
     return Why(
         joint=name,
         outside_deg=float(np.degrees(outside)),
-        swing_deg=float(np.degrees(swing)),
-        twist_deg=float(np.degrees(twist)),
-        name=role,
+        swing_deg=float(np.degrees(np.linalg.norm(quat.log(swing)))),
+        twist_deg=float(np.degrees(quat.log(twist) @ bone)),
+        name=words,
         move=move,
         held_by=held_by,
         legal=legal.tolist(),
@@ -288,60 +292,31 @@ def _deciding(model: LimitModel, name: str, pose: Pose) -> tuple[LimitModel, Pos
         raise ValueError(f"{name} has no limit")
     for candidate in models:
         shared = share_twist(candidate, pose)
-        rotation = _relative_rotation(candidate, name, shared)
-        is_legal = limit_in_pose(candidate, name, shared).contains(rotation)
-        if not is_legal or _tight_limb(candidate, name, shared) is not None:
+        path = lineage(model.skeleton, name, candidate.limits[name].relative_to)
+        rotation = path.relative_rotation(shared.rotations)
+        placed = _limb_of(candidate, name, shared)
+        is_tight = placed is not None and placed[0].tight_muscle(name, placed[1]) is not None
+        if is_tight or not limit_in_pose(candidate, name, shared).contains(rotation):
             break
     return candidate, shared
 
 
-def _tight_limb(model: LimitModel, name: str, pose: Pose) -> tuple[Limb, Quats] | None:
-    """Return the limb with a muscle that is too tight at a joint, and its rotations (1, 3, 4)."""
+def _limb_of(model: LimitModel, name: str, pose: Pose) -> tuple[Limb, Quats] | None:
+    """Return the limb that a joint belongs to, and its rotations (1, k, 4); None without one."""
     for placed in model.placed:
-        limb = placed.constraint
-        if isinstance(limb, Limb) and name in limb.joints:
-            rotations = placed.relative(pose.rotations)[None]
-            if limb.tight_muscle(name, rotations) is not None:
-                return limb, rotations
+        if isinstance(placed.constraint, Limb) and name in placed.constraint.joints:
+            return placed.constraint, placed.relative(pose.rotations)[None]
     return None
 
 
-def _relative_rotation(model: LimitModel, name: str, pose: Pose) -> Quats:
-    """Return the rotation (4,) of a joint relative to the joint that its limit is measured from."""
-    relative_to = model.limits[name].relative_to
-    return lineage(model.skeleton, name, relative_to).relative_rotation(pose.rotations)
-
-
-def swing_and_twist(rotation: Quats, axis: Quats) -> tuple[float, float]:
-    """Return the swing of an axis (3,) by a rotation (4,) and its signed twist, in radians."""
-    unit = axis / np.linalg.norm(axis)
-    rotated = quat.rotate(rotation, unit)
-    swing = float(np.arctan2(np.linalg.norm(np.cross(unit, rotated)), unit @ rotated))
-    twist = 2.0 * float(np.arctan2(rotation[1:] @ unit, rotation[0]))
-    return swing, float((twist + np.pi) % (2.0 * np.pi) - np.pi)
-
-
-def _held_by(model: LimitModel, name: str, seen: Quats, limit: Limit) -> str | None:
-    """Return the joint's driver if another rotation of the driver would make the joint legal."""
-    dependent = model.dependents.get(name)
-    if dependent is None or limit.contains(seen) or not dependent.limit.contains(seen):
-        return None
-    return dependent.driver
-
-
-def _in_words(
-    scene: Scene, model: LimitModel, name: str, pose: Pose
-) -> tuple[str | None, str | None]:
-    """Return the common name of a joint, and its clinical movement beyond the limit, if known."""
+def _in_words(scene: Scene, name: str, legal: Pose, pose: Pose) -> tuple[str | None, str | None]:
+    """Return the common name of a joint, and how it moves from one pose to another, if known."""
     known = alignment_of(scene.clip)
     role = None if known is None else _role_moved_by(known, name)
     if known is None or role is None:
         return None, None
-    joint_model = LimitModel({name: limit_in_pose(model, name, pose)}, scene.clip.skeleton)
-    legal = _canonical_rotation(known, role, joint_model.project(pose))
-    return joint_name(role), describe_move(
-        role, legal, _canonical_rotation(known, role, pose)
-    ) or None
+    start, end = (_canonical_rotation(known, role, each) for each in (legal, pose))
+    return joint_name(role), describe_move(role, start, end) or None
 
 
 def _role_moved_by(known: Alignment, name: str) -> str | None:
@@ -357,7 +332,7 @@ def _role_moved_by(known: Alignment, name: str) -> str | None:
         bone = role.removeprefix("left").removeprefix("right")
         if bone not in JOINT_NAMES or not {role, above} <= known.frames.keys():
             continue
-        path, fixed = (skeleton.path_to_root(skeleton.index(roles[each])) for each in (role, above))
+        path, fixed = (skeleton.path_to_root(skeleton.index(roles[end])) for end in (role, above))
         if joint in path and joint not in fixed:
             distances[role] = path.index(joint)
     return min(distances, key=distances.__getitem__, default=None)

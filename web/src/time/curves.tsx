@@ -177,6 +177,9 @@ export class Curves {
               {isKept ? "★" : "☆"}
             </Button>
           )}
+          <Button class="further" label="Show further curves" onClick={showFurther}>
+            ▾
+          </Button>
         </div>
         <div
           class="paper"
@@ -252,6 +255,17 @@ export class Curves {
     trace(row.values);
     context.stroke();
   }
+}
+
+/** Scroll to the first curve that is out of sight below, or after the last to the first of all. */
+function showFurther(): void {
+  const panel = find("#curve");
+  const rows = [...panel.querySelectorAll<HTMLElement>(".curve")];
+  const { bottom } = panel.getBoundingClientRect();
+  const isBelow = (row: HTMLElement) => row.getBoundingClientRect().bottom > bottom + 1;
+  const next = rows.find(isBelow) ?? rows[0];
+  panel.scrollTo({ top: (next?.offsetTop ?? 0) - (rows[0]?.offsetTop ?? 0) });
+  next?.querySelector<HTMLElement>(".further")?.focus({ preventScroll: true });
 }
 
 const isMoving = (values: Float32Array): boolean => {
