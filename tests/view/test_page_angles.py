@@ -98,7 +98,8 @@ def test_a_low_window_leads_to_further_curves(seen):
     before = picture.bounding_box()
     for number in [*range(1, rows.count()), 0]:
         seen.page.locator("#curve .further").nth(number - 1).click()
-        seen.until(lambda row=rows.nth(number): abs(row.bounding_box()["y"] - top) < 2.0)
+        row = rows.nth(number)
+        seen.until(lambda row=row: abs(row.bounding_box()["y"] - top) < 2.0)
     assert height < 50.0  # one curve
     assert picture.bounding_box() == before
 

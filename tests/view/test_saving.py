@@ -141,7 +141,7 @@ def test_a_limit_that_is_taken_away_is_gone(session, file):
 
 def test_a_limit_of_a_joint_that_is_not_theirs_is_refused(session, file):
     turned(session, "LeftHand", box(0.4))
-    for what in (save(session), ask(session, "download")):
+    for what in (save(session), ask(session, "export", what="limits")):
         assert "the skeleton of the limits has no such joint" in what["error"]
         assert "LeftHand" in what["error"]
         assert session.unsaved

@@ -124,7 +124,7 @@ def test_only_what_changes_nothing_may_wait():
     assert set(SLOW_REQUESTS) <= set(HANDLERS)
     for ask in HANDLERS:
         assert parse_call(json.dumps({"id": 1, "ask": ask})).may_wait == (ask in SLOW_REQUESTS)
-    assert not set(SLOW_REQUESTS) & {"edit", "undo", "redo", "save", "download"}
+    assert not set(SLOW_REQUESTS) & {"edit", "undo", "redo", "save"}
     assert not parse_call("no request").may_wait
     assert not parse_call(b"region").may_wait
 

@@ -1,7 +1,7 @@
 // Components and helpers that all parts of the page share.
 
 import type { Signal } from "@preact/signals";
-import type { ButtonHTMLAttributes, ComponentChildren } from "preact";
+import type { ButtonHTMLAttributes, ComponentChildren, RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 /** The first element that matches `selector`; the page's own elements always exist. */
@@ -451,5 +451,30 @@ export function Details(props: {
       <summary>{summary}</summary>
       {children}
     </details>
+  );
+}
+
+/** A hidden chooser of files, which `chooser.current.click()` opens. */
+export function FileChooser(props: {
+  label: string;
+  chooser: RefObject<HTMLInputElement | null>;
+  onChoose: (files: File[]) => void;
+  multiple?: boolean;
+  accept?: string;
+}) {
+  const { label, chooser, onChoose, ...rest } = props;
+  return (
+    <input
+      type="file"
+      hidden
+      aria-label={label}
+      ref={chooser}
+      onChange={({ currentTarget }) => {
+        const files = [...(currentTarget.files ?? [])];
+        currentTarget.value = ""; // the same file can be chosen again
+        onChoose(files);
+      }}
+      {...rest}
+    />
   );
 }

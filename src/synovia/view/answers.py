@@ -70,7 +70,6 @@ HANDLERS: dict[str, Callable[[Session, Any], object]] = {
     "compare": comparing.compare_limits,
     "save": editing.save,
     "recover": editing.recover,
-    "download": editing.download,
     "send": files.receive_piece,
     "load": files.load_upload,
     "roles": files.describe_roles,

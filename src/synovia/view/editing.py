@@ -267,20 +267,6 @@ def recover(session: Session, request: RecoverRequest) -> Empty:
     return Empty()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Download:
-    """The limits as a file, and its name."""
-
-    name: str
-    text: str
-
-
-def download(session: Session, request: Empty) -> Download:
-    """Return the text of the limits file, and a name for it."""
-    name = f"limits{SUFFIX}" if session.file is None else session.file.name
-    return Download(name=name, text=limits_bytes(session.model, name).decode())
-
-
 def sibling_path(file: Path, name: str) -> Path:
     """Return the limits file of this name in the directory of `file`, with its suffix.
 

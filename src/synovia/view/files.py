@@ -17,7 +17,15 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from ..arrays import Bytes
-from ..io import clip_suffix, list_clips, load_clip, load_limits, save_clip, writable_suffixes
+from ..io import (
+    clip_suffix,
+    limits_bytes,
+    list_clips,
+    load_clip,
+    load_limits,
+    save_clip,
+    writable_suffixes,
+)
 from ..io.limits import SUFFIX
 from ..limit.softening import parse_softening
 from ..model import LimitModel
@@ -238,6 +246,7 @@ class ExportRequest:
         "angles",
         "ranges",
         "report",
+        "limits",
     ]
     suffix: Literal[".glb"] | None = None
     """Of clips and poses, if not the default."""
@@ -285,6 +294,9 @@ def export(session: Session, request: ExportRequest) -> Export:
             name, content = ranges_table(session)
         case "report":
             name, content = report_page(session)
+        case "limits":
+            name = f"limits{SUFFIX}" if session.file is None else session.file.name
+            content = limits_bytes(session.model, name)
     return Export(name=name, content=np.frombuffer(content, np.uint8))
 
 

@@ -29,7 +29,7 @@ import {
   twistSpanAt,
   upAtTwist,
 } from "../stage/cone";
-import type { Handle } from "../stage/pointer";
+import { createHandle, type Handle } from "../stage/pointer";
 import {
   createLines,
   type JointSphere,
@@ -215,19 +215,12 @@ export class ConeHandles {
   private pointHandle(key: PointKey): Handle {
     let last = this.directionAt(key);
     const place = () => this.sphere.group.localToWorld(this.directionAt(key).clone());
-    return {
-      get position() {
-        return place();
-      },
-      drag: (ray) => {
-        this.listener.onSelect(key);
-        last = intersectSphere(ray, this.sphere, last) ?? last;
-        this.listener.onDrag(moveEdit(this.outline, key, last));
-      },
-      release: () => this.listener.onDrop(),
-      cancel: () => this.listener.onCancel(),
-      click: () => this.listener.onSelect(key),
+    const drag = (ray: Ray) => {
+      this.listener.onSelect(key);
+      last = intersectSphere(ray, this.sphere, last) ?? last;
+      this.listener.onDrag(moveEdit(this.outline, key, last));
     };
+    return createHandle(place, drag, this.listener, () => this.listener.onSelect(key));
   }
 
   private twistHandle(key: PointKey, side: 0 | 1): Handle {
@@ -241,20 +234,13 @@ export class ConeHandles {
       );
       return this.sphere.group.localToWorld(point);
     };
-    return {
-      get position() {
-        return place();
-      },
-      drag: (ray) => {
-        const direction = this.directionAt(key);
-        const way = offsetAcross(ray, this.sphere, direction);
-        twist = twistDegTowards(this.sphere.region.compass, direction, way, twist);
-        this.listener.onDrag(twistEdit(this.outline, key, moveTwistEnd(low, high, side, twist)));
-      },
-      release: () => this.listener.onDrop(),
-      cancel: () => this.listener.onCancel(),
-      click: () => {},
+    const drag = (ray: Ray) => {
+      const direction = this.directionAt(key);
+      const way = offsetAcross(ray, this.sphere, direction);
+      twist = twistDegTowards(this.sphere.region.compass, direction, way, twist);
+      this.listener.onDrag(twistEdit(this.outline, key, moveTwistEnd(low, high, side, twist)));
     };
+    return createHandle(place, drag, this.listener);
   }
 }
 

@@ -6,7 +6,7 @@ import { formatTenths } from "../format";
 import type { Edit, Hinge } from "../protocol";
 import { Arc, angleSteps } from "../stage/arc";
 import { PICKED } from "../stage/colours";
-import type { Handle } from "../stage/pointer";
+import { createHandle, type Handle } from "../stage/pointer";
 import type { Stage } from "../stage/stage";
 import type { Store } from "../store";
 import { NumberField } from "../ui";
@@ -91,18 +91,14 @@ export class HingeEditor {
       let last = endOf(hinge, side);
       const position = () =>
         this.arc.pointAt(endOf(this.hinge ?? hinge, side) * DEGREE).add(this.center);
-      return {
-        get position() {
-          return position();
-        },
-        drag: (ray: Ray) => {
-          last = this.angleAt(ray, last);
-          this.strokes.drag(this.endEdit(side, last));
-        },
-        release: () => void this.strokes.endDrag(),
-        cancel: () => void this.strokes.cancelDrag(),
-        click: () => {},
+      const drag = (ray: Ray) => {
+        last = this.angleAt(ray, last);
+        this.strokes.drag(this.endEdit(side, last));
       };
+      return createHandle(position, drag, {
+        onDrop: () => void this.strokes.endDrag(),
+        onCancel: () => void this.strokes.cancelDrag(),
+      });
     });
   }
 

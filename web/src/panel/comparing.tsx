@@ -10,7 +10,7 @@ import type { ComparedLimits, Comparison } from "../protocol";
 import { createDifference, GAINED, LOST } from "../stage/difference";
 import type { Stage } from "../stage/stage";
 import type { Store } from "../store";
-import { Button, Select } from "../ui";
+import { Button, FileChooser, Select } from "../ui";
 
 export class Comparing {
   /** The answer for the picked joint. */
@@ -111,17 +111,11 @@ export class Comparing {
         <p id="compared" role="status">
           {this.renderResult()}
         </p>
-        <input
-          type="file"
+        <FileChooser
+          label="Limits to compare with"
           accept=".json"
-          hidden
-          aria-label="Limits to compare with"
-          ref={chooser}
-          onChange={({ currentTarget }) => {
-            const file = currentTarget.files?.[0];
-            currentTarget.value = "";
-            void this.open(file);
-          }}
+          chooser={chooser}
+          onChoose={([file]) => void this.open(file)}
         />
       </section>
     );

@@ -7,7 +7,7 @@ import type { ExportRequest, Loaded } from "../protocol";
 import type { Stage } from "../stage/stage";
 import { recordTurn } from "../stage/video";
 import type { Store } from "../store";
-import { Button, saveBlob } from "../ui";
+import { Button, FileChooser, saveBlob } from "../ui";
 import type { Files } from "./files";
 import type { FitPanel } from "./fitting";
 import type { RangesDialog } from "./ranges";
@@ -142,17 +142,11 @@ export class Exchange {
         <Button label="Open files, or export some" popovertarget="menu">
           Files
         </Button>
-        <input
-          type="file"
-          hidden
+        <FileChooser
+          label="File to open"
           multiple
-          aria-label="File to open"
-          ref={chooser}
-          onChange={({ currentTarget }) => {
-            const files = [...(currentTarget.files ?? [])];
-            currentTarget.value = "";
-            void this.openAll(files);
-          }}
+          chooser={chooser}
+          onChoose={(files) => void this.openAll(files)}
         />
         <div
           id="menu"

@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { banners, report, showMessage } from "../notes";
 import type { Leftover } from "../protocol";
 import type { Store } from "../store";
-import { Button, Dialog, DialogButtons, saveBlob } from "../ui";
+import { Button, Dialog, DialogButtons } from "../ui";
 
 const SUFFIX = ".limits.json";
 
@@ -89,10 +89,7 @@ export class Files {
   }
 
   download(): Promise<void> {
-    return report(async () => {
-      const { name, text } = await this.store.connection.ask("download", {});
-      saveBlob(name, new Blob([text], { type: "application/json" }));
-    });
+    return report(() => this.store.download({ what: "limits" }));
   }
 
   /** Ask a question, and return whether the answer is yes. */

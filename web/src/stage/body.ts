@@ -90,6 +90,23 @@ export interface Marks {
   blocking: Set<number>;
 }
 
+type Mark = "outside" | "blocking" | "unusual" | "picked";
+
+/** Colour of a mark, its strength on a mesh of the clip's file, and the radius of a dot in pixels. */
+const MARKS: Record<Mark, Tint & { dot: number }> = {
+  outside: { colour: OUTSIDE, strength: 0.85, dot: 5.5 },
+  blocking: { colour: BLOCKING, strength: 0.6, dot: 5.5 },
+  unusual: { colour: UNUSUAL, strength: 0.7, dot: 5 },
+  picked: { colour: PICKED, strength: 0.45, dot: 5 },
+};
+
+/** The most important mark of a joint. */
+function markOf(joint: number, marks: Marks): Mark | undefined {
+  for (const mark of ["outside", "blocking", "unusual"] as const)
+    if (marks[mark].has(joint)) return mark;
+  return joint === marks.picked ? "picked" : undefined;
+}
+
 function ghostMaterial(): MeshStandardMaterial {
   const thin = { transparent: true, opacity: 0.4, depthWrite: false };
   // A little farther off than it is: where it hardly differs, the body is seen and no mixture.
@@ -109,10 +126,7 @@ export class Body {
   /** How far each joint is from the nearest one that it is joined to. */
   private spacing: number[];
   private meshes: Mesh<BufferGeometry, MeshLambertMaterial>[] = [];
-  private materials: Record<
-    "body" | "picked" | "outside" | "unusual" | "held",
-    MeshLambertMaterial
-  >;
+  private materials: Record<"body" | Mark, MeshLambertMaterial>;
   private dots: InstancedMesh | undefined;
   private style: Style = "both";
   private shapes: Shapes | undefined;
@@ -146,7 +160,7 @@ export class Body {
       picked: material(PICKED),
       outside: material(OUTSIDE),
       unusual: material(UNUSUAL),
-      held: material(BLOCKING),
+      blocking: material(BLOCKING),
     };
     if (isGhost)
       for (const each of Object.values(this.materials))
@@ -314,27 +328,28 @@ export class Body {
     this.bonesFlesh?.paint(this.fleshColours(theme.bone, theme, marks));
     this.skinFlesh?.paint(this.fleshColours(theme.skin, theme, marks));
     if (this.isMesh)
-      this.ownMesh?.paint(this.skeleton.names.map((_, joint) => tintOf(joint, marks)));
+      this.ownMesh?.paint(
+        this.skeleton.names.map((_, joint) => {
+          const mark = markOf(joint, marks);
+          return mark && MARKS[mark];
+        }),
+      );
     const place = marks.picked === undefined ? undefined : this.world.positions[marks.picked];
     this.seen.radius.value = place ? CLEARING * this.size : 0;
     if (place) this.seen.place.value.copy(place);
     if (!this.meshes.length && !this.isShaped) return;
-    const { body, picked, outside, unusual, held } = this.materials;
-    body.color.set(this.isGhost ? theme.ghost : theme.body);
+    this.materials.body.color.set(this.isGhost ? theme.ghost : theme.body);
     this.bones.forEach(({ owner }, number) => {
       const mesh = this.meshes[number];
-      if (!mesh) return;
-      if (this.isGhost) mesh.material = body;
-      else if (marks.outside.has(owner)) mesh.material = outside;
-      else if (marks.blocking.has(owner)) mesh.material = held;
-      else if (marks.unusual.has(owner)) mesh.material = unusual;
-      else mesh.material = owner === marks.picked ? picked : body;
+      const mark = this.isGhost ? undefined : markOf(owner, marks);
+      if (mesh) mesh.material = this.materials[mark ?? "body"];
     });
     this.world.positions.forEach((position, joint) => {
       const radius = this.pixel * this.dotPixels(joint, marks);
       const place = new Matrix4().makeTranslation(position);
       this.dots?.setMatrixAt(joint, place.scale(new Vector3(radius, radius, radius)));
-      this.dots?.setColorAt(joint, new Color(this.dotColour(joint, theme, marks)));
+      const plain = this.limited.has(joint) ? theme.limited : theme.bare;
+      this.dots?.setColorAt(joint, new Color(colourOf(joint, marks, plain)));
     });
     if (!this.dots) return;
     this.dots.instanceMatrix.needsUpdate = true;
@@ -342,40 +357,25 @@ export class Body {
   }
 
   private fleshColours(plain: string, theme: Theme, marks: Marks): string[] {
-    return this.skeleton.names.map((_, joint) => {
-      if (this.isGhost) return theme.ghost;
-      if (marks.outside.has(joint)) return OUTSIDE;
-      if (marks.blocking.has(joint)) return BLOCKING;
-      if (marks.unusual.has(joint)) return UNUSUAL;
-      return joint === marks.picked ? PICKED : plain;
-    });
+    return this.skeleton.names.map((_, joint) =>
+      this.isGhost ? theme.ghost : colourOf(joint, marks, plain),
+    );
   }
 
   /** A dot's radius: what stands out is large, what has no limit is not marked in a body. */
   private dotPixels(joint: number, marks: Marks): number {
-    if (marks.outside.has(joint) || marks.blocking.has(joint)) return 5.5;
-    if (marks.unusual.has(joint)) return 5;
-    if (joint === marks.picked) return 5;
+    const mark = markOf(joint, marks);
+    if (mark) return MARKS[mark].dot;
     if (!this.limited.has(joint)) return this.style === "bones" ? 1.8 : 0;
     const room = (0.35 * (this.spacing[joint] ?? 0)) / this.pixel;
     if (this.isShaped && room < CROWDED_PX) return 0; // dots of vertebrae would hide the spine
     return Math.min(Math.max(room, 1.6), this.isShaped ? 2.6 : 3.4);
   }
-
-  private dotColour(joint: number, theme: Theme, marks: Marks): string {
-    if (marks.outside.has(joint)) return OUTSIDE;
-    if (marks.blocking.has(joint)) return BLOCKING;
-    if (marks.unusual.has(joint)) return UNUSUAL;
-    if (joint === marks.picked) return PICKED;
-    return this.limited.has(joint) ? theme.limited : theme.bare;
-  }
 }
 
-function tintOf(joint: number, marks: Marks): Tint | undefined {
-  if (marks.outside.has(joint)) return { colour: OUTSIDE, strength: 0.85 };
-  if (marks.blocking.has(joint)) return { colour: BLOCKING, strength: 0.6 };
-  if (marks.unusual.has(joint)) return { colour: UNUSUAL, strength: 0.7 };
-  return joint === marks.picked ? { colour: PICKED, strength: 0.45 } : undefined;
+function colourOf(joint: number, marks: Marks, plain: string): string {
+  const mark = markOf(joint, marks);
+  return mark ? MARKS[mark].colour : plain;
 }
 
 export function restPose(skeleton: Skeleton): Pose {

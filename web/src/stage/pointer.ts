@@ -32,6 +32,24 @@ export interface Handle {
   click(): void;
 }
 
+/** A handle at a position that moves; `onDrop` and `onCancel` of a listener end its drag. */
+export function createHandle(
+  position: () => Vector3,
+  drag: (ray: Ray) => void,
+  listener: { onDrop(): void; onCancel(): void },
+  click = () => {},
+): Handle {
+  return {
+    get position() {
+      return position();
+    },
+    drag,
+    release: () => listener.onDrop(),
+    cancel: () => listener.onCancel(),
+    click,
+  };
+}
+
 export class Pointer {
   onPick: (joint: number | undefined) => void = () => {};
   /** Called when a drag begins on a joint; if it returns false, the view rotates instead. */
