@@ -66,8 +66,8 @@ def session(model, file):
     return Session(scene_of(model, clip(frames=3), names={**names, "Hips": "pelvis"}), file)
 
 
-def ask(session, what, **given):
-    return unpack(answer(session, json.dumps({"id": 1, "ask": what, **given})))[0]
+def ask(session, name, /, **given):
+    return unpack(answer(session, json.dumps({"id": 1, "ask": name, **given})))[0]
 
 
 def save(session, name=None, *, overwrite=False):

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import Bytes, Floats, Ints, Scalars
+from ..arrays import Bytes, Floats, Ints
 from ..io import load_limits
 from ..io.limits import SUFFIX
 from ..limit import Limit, gained_and_lost
@@ -107,17 +107,13 @@ def _difference(
         lost=lost,
         directions=seen.mesh.vertices,
         faces=seen.mesh.triangles,
-        gained_twists=_bytes(seen.gained),
-        lost_twists=_bytes(seen.lost),
+        gained_twists=np.round(255.0 * seen.gained).astype(np.uint8),
+        lost_twists=np.round(255.0 * seen.lost).astype(np.uint8),
         rim=points[edges].reshape(-1, 3),
     )
 
 
 _known_difference = lru_cache(maxsize=16)(_difference)
-
-
-def _bytes(shares: Scalars) -> Bytes:
-    return np.round(255.0 * shares).astype(np.uint8)
 
 
 def _since(session: Session, name: str, before: LimitModel) -> LimitModel:

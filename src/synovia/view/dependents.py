@@ -246,10 +246,8 @@ class AllowHere(ModelEdit):
             raise ValueError("this pose is inside already")
         if not dependent.limit.contains(rotation):
             dependent = dependent.including(rotation)
-        numbers, wide = (
-            dependent.values_for(rotation, driver),
-            _with_dependent(model, name, dependent),
-        )
+        numbers = dependent.values_for(rotation, driver)
+        wide = _with_dependent(model, name, dependent)
         return _with_numbers(wide, name, driver, numbers, self.radius_deg)
 
 

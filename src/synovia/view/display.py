@@ -19,7 +19,7 @@ from ..learn import invented_first_frame
 from ..limit import Limit
 from ..limit.softening import parse_softening
 from ..mesh import DRAFT, Quality, sheet_and_boundary
-from ..skeleton import Clip, Pose, Skeleton, forward, partner
+from ..skeleton import Clip, Pose, forward, partner
 from .human import Hinge, common_names, group_joints, hinge_angle, hinge_of
 from .limit_edits import ConePoints, ShapeNumber, cone_points, describe_numbers
 from .messages import Differences, Empty, JointRequest, SmoothFloats, SmoothInts, State
@@ -232,8 +232,8 @@ def open_scene(session: Session, request: Empty) -> Opening:
     """Return the skeleton, the clip, which joints have limits, and the figure's controls."""
     scene = session.scene
     clip, skeleton = scene.clip, scene.clip.skeleton
-    slides = (np.abs(clip.pose.positions - skeleton.offsets) > 0.0).any(axis=(0, 2))
-    moving = np.flatnonzero(slides)
+    moving = np.flatnonzero((clip.pose.positions != skeleton.offsets).any(axis=(0, 2)))
+    partners = (partner(name, skeleton.names) for name in skeleton.names)
     looker = head_joint(clip)
     return Opening(
         state=session.state(),
@@ -241,9 +241,9 @@ def open_scene(session: Session, request: Empty) -> Opening:
         names=list(skeleton.names),
         parents=skeleton.parents.tolist(),
         end_parents=skeleton.end_parents.tolist(),
-        partners=_partners(skeleton),
-        groups=list(group_joints(skeleton)),
-        common_names=list(common_names(skeleton)),
+        partners=[-1 if name is None else skeleton.index(name) for name in partners],
+        groups=group_joints(skeleton),
+        common_names=common_names(skeleton),
         frames=clip.frames,
         frame_time=clip.frame_time,
         invented=invented_first_frame(clip),
@@ -260,12 +260,6 @@ def open_scene(session: Session, request: Empty) -> Opening:
         rotations=Differences(clip.pose.rotations, ROTATION_STEP),
         positions=Differences(clip.pose.positions[:, moving], position_step(clip)),
     )
-
-
-def _partners(skeleton: Skeleton) -> list[int]:
-    """Return by joint the index of its partner on the other side; -1 for none."""
-    names = (partner(name, skeleton.names) for name in skeleton.names)
-    return [-1 if name is None else skeleton.index(name) for name in names]
 
 
 def _controls(figure: Figure | None) -> list[Control]:

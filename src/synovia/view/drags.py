@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Quats, Vectors
+from ..arrays import Floats
 from ..components import Figure
 from ..ik import (
     Aim,
@@ -174,18 +174,10 @@ def pull_figure(session: Session, request: PullRequest) -> Pulled:
     """
     scene, joint = session.scene, request.joint
     figure = figure_of(scene)
-    positions, orientations = _pins(request)
     started = time.perf_counter()
     home, last = _drag_controls(scene, figure, request)
-    drag = ControlDrag(
-        *(figure, home, last),
-        joints=request.joints,
-        feet_stay=request.feet,
-        thorough=request.thorough,
-        pinned_positions=positions,
-        pinned_rotations=orientations,
-    )
-    path = joints_above(figure.skeleton, [joint, *positions])
+    drag = ControlDrag(figure, home, last, joints=request.joints, **_drag_options(request))
+    path = joints_above(figure.skeleton, [joint, *request.pins])
     step = drag.pull(Reach(joint, request.target, request.point))
     return _pulled(scene, step, path, started)
 
@@ -315,23 +307,21 @@ def _joint_drag(
         if request.start_root is not None:
             positions[np.flatnonzero(skeleton.parents < 0)[0]] = request.start_root
         home = Pose(joint_rotations("start", request.start, len(skeleton)), positions)
-    pins, orientations = _pins(request)
-    return JointDrag(
-        *(scene.model, pose, home, request.limits),
-        joints=joints,
-        feet_stay=request.feet,
-        thorough=request.thorough,
-        pinned_positions=pins,
-        pinned_rotations=orientations,
-    )
+    limits = request.limits
+    return JointDrag(scene.model, pose, home, limits, joints=joints, **_drag_options(request))
 
 
-def _pins(request: DragRequest) -> tuple[dict[str, Vectors], dict[str, Quats]]:
-    """Return the positions and the rotations that joints keep, by name."""
+def _drag_options(request: DragRequest) -> dict[str, Any]:
+    """Return what both kinds of drags keep: feet, and positions and rotations of joints by name."""
     rotations = {
         name: unit_rotation(f"turns.{name}", rotation) for name, rotation in request.turns.items()
     }
-    return request.pins, rotations
+    return {
+        "feet_stay": request.feet,
+        "thorough": request.thorough,
+        "pinned_positions": request.pins,
+        "pinned_rotations": rotations,
+    }
 
 
 def _moving_joints(scene: Scene, request: GoalRequest) -> list[str] | None:

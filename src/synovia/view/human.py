@@ -40,50 +40,46 @@ LIMBS = {
 
 
 @lru_cache(maxsize=4)
-def group_joints(skeleton: Skeleton) -> tuple[str, ...]:
-    """Return by joint the group it is in, "" for none; all "" where no human is recognised."""
+def _rig_of(skeleton: Skeleton) -> Rig | None:
+    """Return the rig of a human; None where none is recognised."""
     try:
-        rig = recognize(skeleton)
+        return recognize(skeleton)
     except ValueError:
-        return ("",) * len(skeleton)
-    first = {skeleton.index(joint): role for role, joint in rig.starts.items()}
-    column = set(_column(rig))
+        return None
+
+
+def group_joints(skeleton: Skeleton) -> list[str]:
+    """Return by joint the group it is in, "" for none; all "" where no human is recognised."""
+    rig = _rig_of(skeleton)
+    if rig is None:
+        return [""] * len(skeleton)
+    roles = {skeleton.index(joint): role for role, joint in rig.starts.items()}
+    top = next(role for role in ("head", "neck", "chest", "spine", "hips") if role in rig.roles)
+    column = set(skeleton.path_to_root(skeleton.index(rig.roles[top])))
     groups: list[str] = []
     for joint, parent in enumerate(skeleton.parents.tolist()):
         above = groups[parent] if parent >= 0 else ""
-        role = first.get(joint, "")
-        side = next((each for each in ("left", "right") if role.startswith(each)), "")
-        limb = LIMBS.get(role.removeprefix(side)) if side else None
-        if limb is not None:
-            groups.append(f"{side.capitalize()} {limb}")
-        elif parent >= 0 and first.get(parent, "").endswith("Hand"):
+        side, bone = split_role(roles.get(joint, ""))
+        if side and bone in LIMBS:
+            groups.append(f"{side.capitalize()} {LIMBS[bone]}")
+        elif parent >= 0 and roles.get(parent, "").endswith("Hand"):
             groups.append(f"{above.split()[0]} hand")
         elif joint in column:
             groups.append("Spine" if parent >= 0 else "")
         else:
             groups.append("Cage" if above in ("Spine", "Cage") else above)
-    return tuple(groups)
+    return groups
 
 
-@lru_cache(maxsize=4)
-def common_names(skeleton: Skeleton) -> tuple[str, ...]:
+def common_names(skeleton: Skeleton) -> list[str]:
     """Return the common name of each joint, such as "left knee"; "" for none."""
-    try:
-        roles = recognize(skeleton).roles
-    except ValueError:
-        return ("",) * len(skeleton)
+    rig = _rig_of(skeleton)
     names = {
         joint: joint_name(role)
-        for role, joint in roles.items()
+        for role, joint in (rig.roles if rig else {}).items()
         if split_role(role)[1] in JOINT_NAMES
     }
-    return tuple(names.get(joint, "") for joint in skeleton.names)
-
-
-def _column(rig: Rig) -> tuple[int, ...]:
-    """Return the joints from the root to the head, or to what is highest of the trunk."""
-    top = next(role for role in ("head", "neck", "chest", "spine", "hips") if role in rig.roles)
-    return tuple(rig.skeleton.path_to_root(rig.skeleton.index(rig.roles[top])))
+    return [names.get(joint, "") for joint in skeleton.names]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..repairs import RepairReport, repair
+from ..repairs.report import StageReport
 from .angles import human_limits_of
 from .session import Session
 
@@ -64,27 +65,25 @@ def repair_clip(session: Session, request: RepairRequest) -> Repaired:
     clip = scene.clip
     repaired, report = repair(clip, human_limits_of(session) or scene.model, request.keep)
     session.repaired = clip, repaired
-    moving = (np.abs(clip.pose.positions - clip.skeleton.offsets) > 0.0).any(axis=(0, 2))
-    slid = (clip.pose.positions != repaired.pose.positions).any(axis=(0, 2))
-    checked = scene.model.check(repaired)
+    before, after = clip.pose.positions, repaired.pose.positions
+    moves = ((before != clip.skeleton.offsets) | (before != after)).any(axis=(0, 2))
     return Repaired(
         frames=len(report.changed),
-        stages=[_describe(report, k) for k in range(len(report.stages))],
+        stages=[_describe(report, stage) for stage in report.stages],
         glitches={name: len(frames) for name, frames in report.glitches.items()},
         not_kept={name: len(frames) for name, frames in report.not_kept.items()},
         over={name: len(frames) for name, frames in report.over.items()},
         share_kept=report.share_kept,
         note=report.note,
-        moving=np.flatnonzero(moving | slid).tolist(),
-        outside_deg=np.degrees(checked.signed_violation),
+        moving=np.flatnonzero(moves).tolist(),
+        outside_deg=np.degrees(scene.model.check(repaired).signed_violation),
         rotations=repaired.pose.rotations,
-        positions=repaired.pose.positions[:, moving | slid],
+        positions=after[:, moves],
     )
 
 
-def _describe(report: RepairReport, k: int) -> RepairStage:
+def _describe(report: RepairReport, stage: StageReport) -> RepairStage:
     """Return the joints and frames that a stage changed, and by how much."""
-    stage = report.stages[k]
     return RepairStage(
         name=stage.name,
         joints=len(stage.joints),
