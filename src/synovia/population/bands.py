@@ -11,7 +11,7 @@ import numpy as np
 from .. import quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars
 from ..limit.hinge import HingePath, hinge_path
-from ..model import ControlGroup, JointLimit, Limb, LimitModel, share_twist
+from ..model import ControlGroup, JointLimit, Limb, LimitModel
 from ..model.placed import Placed
 from ..rigs import Alignment
 from ..skeleton import Pose, forward

@@ -8,8 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import Floats
-from ..repairs import RepairReport, repair
-from ..repairs.report import StageReport
+from ..repairs import RepairReport, StageReport, repair
 from .angles import human_limits_of
 from .session import Session
 
