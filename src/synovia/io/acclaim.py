@@ -261,6 +261,17 @@ class _Entry:
             self.fail(key, f"expected {count} numbers after {decode_text(key):.20}")
         return numbers
 
+    @property
+    def vector(self) -> Vectors:
+        """The vector (3,) from the bone's start to its end."""
+        with np.errstate(over="ignore"):
+            vector = self.numbers(b"length", 1, np.zeros(1)) * self.numbers(
+                b"direction", 3, np.zeros(3)
+            )
+        if not np.isfinite(vector).all():
+            self.fail(b"length", "expected a length that keeps the bone finite")
+        return vector
+
     def freedoms(self, key: bytes, allowed: tuple[str, ...]) -> tuple[str, ...]:
         """Return the freedoms after a key."""
         freedoms = tuple(decode_text(word).lower() for word in self.words.get(key, ()))
@@ -309,10 +320,7 @@ def parse_asf(path: Path, content: bytes) -> AsfOrigin:
     length = float(units.numbers(b"length", 1, np.ones(1))[0])
     position = root.numbers(b"position", 3, np.zeros(3))
     order = _depth_first(reader, root, bones)
-    vectors = {
-        bone: bone.numbers(b"direction", 3, np.zeros(3)) * bone.numbers(b"length", 1, np.zeros(1))
-        for bone in order
-    }
+    vectors = {bone: bone.vector for bone in order}
     freedoms = [bone.freedoms(b"dof", ROTATION_FREEDOMS) for bone in order]
     freedoms[0] = root.freedoms(b"order", (*POSITION_FREEDOMS, *ROTATION_FREEDOMS))
     angles = [angle * bone.numbers(b"axis", 3, np.zeros(3)) for bone in order[1:]]

@@ -67,7 +67,7 @@ def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, lis
 def depth_first(
     roots: Sequence[Item], children: Callable[[Item], Sequence[Item]]
 ) -> Iterator[Item]:
-    """Yield items of trees, each before its children, which are asked for after it is yielded."""
+    """Yield items of trees depth first; `children` is called after its item is yielded."""
     stack = [*reversed(roots)]
     while stack:
         item = stack.pop()
