@@ -112,7 +112,7 @@ def test_projection_is_the_nearest_that_brute_force_finds(name):
     group = GROUPS[name]
     wild = off(anywhere(6).rotations[:, joints_of(group)], 0.3)
     found = squares(group, group.nearest(wild).angles)
-    low, high = group._ranges
+    low, _, high = group._ranges
     steps = {1: 4001, 2: 61, 3: 17}[len(low)]
     values = [np.linspace(a, b, steps) for a, b in zip(low, high, strict=True)]
     grid = np.stack(np.meshgrid(*values, indexing="ij"), axis=-1).reshape(-1, len(low))
@@ -148,7 +148,7 @@ def wild_clip(frames=24):
 
 def noisy_path(group, noise_deg, seed, frames=40):
     """A legal path (frames, S, 4) of a group, with smooth noise of so many degrees."""
-    low, high = group._ranges
+    low, _, high = group._ranges
     share = np.clip(0.5 + wave(frames, len(low), 0.6, seed), 0.0, 1.0)
     noise = wave(frames, 3 * len(group.segments), np.radians(noise_deg), seed + 1)
     noise = noise.reshape(frames, len(group.segments), 3)

@@ -101,19 +101,16 @@ class PairCrowd:
             for k in range(0, len(each.number), TOGETHER):
                 part = slice(k, k + TOGETHER)
                 along = ((self.grid[:, None] - each.number[part]) ** 2).astype(np.float32)
-                across = self._square_distances(each.driver[part]).astype(np.float32)
+                driver = each.driver[part]
+                if self.nodes.dimension == 3:
+                    squares = 2.0 - 2.0 * self.nodes.nodes @ quat.rotate(driver, self.axis).T
+                else:  # the angle between quaternions is half that of rotations
+                    squares = 8.0 - 8.0 * np.abs(self.nodes.nodes @ driver.T)
+                across = np.maximum(squares, 0.0).astype(np.float32)
                 for row, node in zip(least, across, strict=True):
                     np.minimum(row, np.min(along + node, axis=1), out=row)
             found.append(least)
         return np.sqrt(np.stack(found, axis=-1))
-
-    def _square_distances(self, driver: Quats) -> Floats:
-        """Return squared chords (m, n) of m nodes from the driver's rotations (n, 4), radians²."""
-        if self.nodes.dimension == 3:
-            cosines = self.nodes.nodes @ quat.rotate(driver, self.axis).T
-            return np.maximum(2.0 - 2.0 * cosines, 0.0)
-        # The angle between quaternions is half that of rotations.
-        return np.maximum(8.0 - 8.0 * np.abs(self.nodes.nodes @ driver.T), 0.0)
 
     def locate(self, driver: Quats) -> tuple[Ints, Scalars]:
         """Return the nodes (n, c) around the driver's rotations (n, 4), and their weights."""
@@ -347,16 +344,6 @@ def fit_dependent(
     return DependentMargin(limit, driver, crowd.axis, np.clip(ends[:, 1], 0.0, limit.margin))
 
 
-def candidate_pairs(skeleton: Skeleton, limited: Collection[str]) -> dict[str, str]:
-    """Return the nearest limited ancestor of each joint that has one."""
-    found = {}
-    for name in limited:
-        above = [skeleton.names[each] for each in skeleton.path_to_root(skeleton.index(name))[1:]]
-        if driver := next((each for each in above if each in limited), None):
-            found[name] = driver
-    return found
-
-
 @dataclass(frozen=True, eq=False)
 class LearnedPair:
     """A learned dependence, with its expected rejection if one was requested."""
@@ -381,12 +368,17 @@ class LearnedPair:
 def pairs_to_learn(
     depends: Mapping[str, str] | str, skeleton: Skeleton, limited: Collection[str]
 ) -> dict[str, str]:
-    """Return drivers by joint: the requested ones, or with "auto" all candidates.
+    """Return drivers by joint: the requested ones, or with "auto" the nearest limited ancestors.
 
     Raises ValueError if a joint has no limit, or if a driver depends on another joint.
     """
     if isinstance(depends, str):
-        return candidate_pairs(skeleton, limited)
+        drivers = {}
+        for name in limited:
+            above = skeleton.path_to_root(skeleton.index(name))[1:]
+            if limited_above := [each for j in above if (each := skeleton.names[j]) in limited]:
+                drivers[name] = limited_above[0]
+        return drivers
     for name, driver in depends.items():
         for joint in (name, driver):
             skeleton.index(joint)
@@ -446,19 +438,14 @@ def volume_share(variable: VariableLimit, dependent: DependentLimit, driver: Qua
     limit, along, values = variable.limit, variable.along, dependent.values_at(driver)
     plain = limit if variable.plain is None else variable.plain
     if along is not None:
-        ends = np.clip(values, *_ends_of(limit, along))
-        low, high = _ends_of(plain, along)
-        return float(np.mean(ends[:, 1] - ends[:, 0]) / (high - low))
+        widest, plain_ends = (interval_along(each.shape, along) for each in (limit, plain))
+        assert widest is not None  # hinges are boxes with an axis along the direction
+        assert plain_ends is not None
+        low, high = np.clip(values, *widest).T
+        return float(np.mean(high - low) / (plain_ends[1] - plain_ends[0]))
     margins = np.linspace(0.0, limit.margin, VOLUME_MARGINS)
     volumes = [replace(limit, margin=margin).volume() for margin in margins.tolist()]
     return float(np.mean(np.interp(values[:, 0], margins, volumes)) / plain.volume())
-
-
-def _ends_of(limit: Limit, along: Vectors) -> tuple[float, float]:
-    """Return the ends of a hinge's range along a direction, in radians."""
-    ends = interval_along(limit.shape, along)
-    assert ends is not None  # hinges are boxes with an axis along the direction
-    return ends
 
 
 def cut_chains(learned: Mapping[str, LearnedPair]) -> dict[str, LearnedPair]:

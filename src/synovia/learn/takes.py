@@ -482,12 +482,6 @@ class Fold:
     held_out: Quats
     """(n, 4): rotations of the group, without capture flips."""
     rest: tuple[Take, ...]
-    counts: Ints | None = None
-    """(n,): number of frames that each of them represents; 1 if None."""
-
-    def share(self, outside: Mask) -> float:
-        """Return the share of held-out frames in the mask `outside` (n,)."""
-        return float(np.average(outside, weights=self.counts))
 
     @property
     def rest_rotations(self) -> Quats:
@@ -511,15 +505,11 @@ def leave_one_out(
     groups = [group_of(take) for take in takes]
     folds = []
     for group in dict.fromkeys(groups):
-        if group is None:
-            continue
         pairs = list(zip(takes, groups, strict=True))
         rest = tuple(take for take, name in pairs if name != group)
-        if rest:
-            held = [take.subset(~take.flips()) for take, name in pairs if name == group]
-            held_out = np.concatenate([take.rotations for take in held])
-            counts = np.concatenate([take.frame_counts for take in held])
-            folds.append(Fold(group, held_out, rest, counts))
+        if group is not None and rest:
+            held = [take.without_flips() for take, name in pairs if name == group]
+            folds.append(Fold(group, np.concatenate(held), rest))
     return tuple(folds)
 
 

@@ -63,20 +63,19 @@ def thin_takes(takes: Sequence[Take], group_of: Callable[[Take], str]) -> list[T
     """
     groups: dict[tuple[str, bool], list[Take]] = {}
     for take in takes:
-        groups.setdefault((group_of(take), take.is_sample), []).append(take)
-    return [_thin_group(group) for group in groups.values()]
-
-
-def _thin_group(takes: Sequence[Take]) -> Take:
-    kept = [take.subset(~take.flips()) for take in takes]
-    rotations, counts = np.concatenate([take.rotations for take in kept]), None
-    if not takes[0].is_sample:
-        cells, cell_of = _cells(rotations, COUNTED_CELL)
-        frames = np.concatenate([take.frame_counts for take in kept])
-        counts = np.bincount(cell_of, weights=frames).astype(np.int64)
-        rotations = rotations[cells]
-    people = max(take.person_count for take in takes)
-    return replace(takes[0], rotations=rotations, counts=counts, person_count=people, thinned=True)
+        groups.setdefault((group_of(take), take.is_sample), []).append(take.subset(~take.flips()))
+    thinned = []
+    for (_, is_sample), group in groups.items():
+        rotations, counts = np.concatenate([take.rotations for take in group]), None
+        if not is_sample:
+            cells, cell_of = _cells(rotations, COUNTED_CELL)
+            frames = np.concatenate([take.frame_counts for take in group])
+            counts = np.bincount(cell_of, weights=frames).astype(np.int64)
+            rotations = rotations[cells]
+        people = max(take.person_count for take in group)
+        merged = replace(group[0], rotations=rotations, counts=counts, thinned=True)
+        thinned.append(replace(merged, person_count=people))
+    return thinned
 
 
 def confirmations(performers: int) -> int:
@@ -220,8 +219,7 @@ def trim(takes: Sequence[Take], share: float = MAX_DROPPED) -> TrimResult:
         raise ValueError(f"share must be at least 0 and below 1, got {share}")
     if share == 0.0:
         every = tuple(np.ones(len(take.rotations), dtype=bool) for take in takes)
-        frames = sum(int(take.frame_counts.sum()) for take in takes)
-        return TrimResult(every, "none", frames, flips=0, unconfirmed=0, isolated=0)
+        return TrimResult(every, "none", _frames(takes), flips=0, unconfirmed=0, isolated=0)
     kept = [~take.flips() for take in takes]
     unflipped = [take.subset(mask) for take, mask in zip(takes, kept, strict=True)]
     if _confirm_each_other(takes):
@@ -229,18 +227,16 @@ def trim(takes: Sequence[Take], share: float = MAX_DROPPED) -> TrimResult:
         rule, dropped = "confirmation", _least_confirmed(unflipped, angles, share)
     else:
         rule, dropped = "isolation", isolated_frames(unflipped, share=share)
-    lost = sum(
-        int(take.frame_counts[drop].sum()) for take, drop in zip(unflipped, dropped, strict=True)
-    )
+    pairs = zip(unflipped, dropped, strict=True)
+    lost = sum(int(take.frame_counts[drop].sum()) for take, drop in pairs)
     for mask, drop in zip(kept, dropped, strict=True):
         mask[mask] = ~drop
         mask.flags.writeable = False
-    frames = sum(int(take.frame_counts.sum()) for take in takes)
     return TrimResult(
         kept=tuple(kept),
         rule=rule,
-        frames=frames,
-        flips=frames - sum(int(take.frame_counts.sum()) for take in unflipped),
+        frames=_frames(takes),
+        flips=_frames(takes) - _frames(unflipped),
         unconfirmed=lost if rule == "confirmation" else 0,
         isolated=lost if rule == "isolation" else 0,
     )
@@ -265,6 +261,11 @@ def trim_without(
         yield rest, [~drop for drop in _least_confirmed(rest, others, share)]
 
 
+def _frames(takes: Sequence[Take]) -> int:
+    """Return the number of frames of all takes."""
+    return sum(int(take.frame_counts.sum()) for take in takes)
+
+
 def _confirm_each_other(takes: Sequence[Take]) -> bool:
     """Return True if there are at least three people and two performers."""
     names, _, counts = _performers_of(takes)
@@ -280,7 +281,7 @@ def _least_confirmed(
         [each if take.needs_confirmation else np.zeros(len(each)) for take, each in pairs]
     )
     frames = np.concatenate([take.frame_counts for take in takes])
-    doubtful = sum(int(take.frame_counts.sum()) for take in takes if take.needs_confirmation)
+    doubtful = _frames([take for take in takes if take.needs_confirmation])
     order = np.argsort(-angles, kind="stable")
     order = order[np.cumsum(frames[order]) <= int(share * doubtful)]
     drop = np.zeros(len(angles), dtype=bool)

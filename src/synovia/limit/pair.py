@@ -186,17 +186,3 @@ class PairLimit:
         rng = np.random.default_rng(seed)
         driver, (rotations,) = _draw(self.driver, [self.dependent], samples, rng)
         return float(self.contains(driver, rotations).mean())
-
-    def volume(self, samples: int = VOLUME_DRAWS, seed: int = 0) -> float:
-        """Return the share of all pairs of rotations that is legal, in [0, 1]; 0 without volume."""
-        both = self.dependent.limit.volume(samples, seed)
-        both *= 1.0 if self.driver is None else self.driver.volume(samples, seed)
-        return both and both * self.share_of_product(samples, seed)
-
-    def share_outside(self, other: PairLimit, samples: int = VOLUME_DRAWS, seed: int = 0) -> float:
-        """Return the share of the legal pairs that is not legal by `other`, for the same joints.
-
-        Multiply it by `volume` for the share of all pairs.
-        """
-        pairs = self.sample(samples, np.random.default_rng(seed))
-        return float((~other.contains(*pairs)).mean())

@@ -35,7 +35,7 @@ STUCK = 0.8  # a longest step that shrinks by less than this factor is a gap
 ROUTINGS, ROUTES = 4, 5  # rounds of detours, and durations tried for each
 LONGER = (1.0, 1.6)  # durations of transitions, relative to the shortest
 LONGEST = (2.0, 2.8, 4.0)  # the same, where no detour helps
-SPREADS = ((2, 0), (0, 2), (1.5, 0.5), (0.5, 1.5), (1.3, 1.3), (2, 2))
+SPREADS = np.array([(2, 0), (0, 2), (1.5, 0.5), (0.5, 1.5), (1.3, 1.3), (2, 2)])
 """Starts before and ends after a jump of further transitions, in units of half their duration."""
 SIZES, ROUNDS = (1.0, 0.3, 0.1), 4  # moves of the refinement, in bounds; iterations of each
 AROUND = np.arange(-2, 3)  # offsets of the frames that are refined with a moving one
@@ -238,11 +238,6 @@ def reach_at(problem: Problem, frames: Ints) -> Floats:
     return np.asarray(reach[np.clip(frames, 0, last)] + least * beyond[:, None])
 
 
-def _mean_reach(problem: Problem, frames: Ints) -> Floats:
-    """Return the means (n,) of `reach_at` over the joints."""
-    return np.asarray(reach_at(problem, frames).mean(axis=1))
-
-
 def _runs(problem: Problem, path: Quats, start: Ints, end: Ints) -> tuple[Ints, Quats, Mask]:
     """Return frames (n,) and legal rotations (n, k, 4) of transitions with bounded steps.
 
@@ -254,7 +249,7 @@ def _runs(problem: Problem, path: Quats, start: Ints, end: Ints) -> tuple[Ints, 
     first, stop = np.maximum(start, 0), np.minimum(end, last) + 1
     run = np.repeat(np.arange(len(first)), stop - first)
     frames = np.arange(len(run)) - np.repeat(np.cumsum(stop - first) - stop, stop - first)
-    reach, begin, stop = (_mean_reach(problem, each) for each in (frames, start, end))
+    reach, begin, stop = (reach_at(problem, each).mean(axis=1) for each in (frames, start, end))
     wanted = (reach - begin[run]) / np.maximum(stop - begin, 1e-300)[run]
     over, rotations = np.ones(len(first), dtype=bool), np.empty((len(run), *path[0].shape))
     ends = path[np.clip(start, 0, last)], path[np.clip(end, 0, last)]
@@ -309,16 +304,13 @@ def _straight_runs(problem: Problem, path: Quats, jumps: Ints, longer: float) ->
     half = np.where(half == 0, k, half)
     frames, candidates, within = _runs(problem, path, jumps - 1 - half, jumps + half)
     alone = within & (np.diff(jumps, prepend=-FAR) >= half)
-    starts: list[Ints] = []
-    ends_: list[Ints] = []
-    for before, after in SPREADS:
-        starts.append((jumps - 1 - np.ceil(before * half).astype(np.int64))[alone])
-        ends_.append((jumps + np.ceil(after * half).astype(np.int64))[alone])
+    before, after = np.ceil(SPREADS.T[..., None] * half[alone]).astype(np.int64)
+    starts, stops = [(jumps[alone] - 1 - before).ravel()], [(jumps[alone] + after).ravel()]
     for skipped in (1, 2):
         near = np.flatnonzero(jumps[skipped:] - jumps[:-skipped] <= 4 * half[:-skipped])
         starts.append(jumps[near] - 1)
-        ends_.append(jumps[near + skipped])
-    more = _runs(problem, path, np.concatenate(starts), np.concatenate(ends_))
+        stops.append(jumps[near + skipped])
+    more = _runs(problem, path, np.concatenate(starts), np.concatenate(stops))
     frames, candidates = np.append(frames, more[0]), np.concatenate([candidates, more[1]])
     # Near the ends of the clip, one side may be kept throughout.
     holds = [(np.arange(j), j) for j in jumps[jumps <= 2 * half]]

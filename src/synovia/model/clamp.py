@@ -36,21 +36,13 @@ class ClampedPaths:
 def step_bounds(rotations: Quats, frame_time: float, max_speed: float = MAX_SPEED) -> Scalars:
     """Return the bounds (frames, ...) of the steps to each frame of (frames, ..., 4), in radians.
 
-    See `allowed_steps`; `max_speed` is in radians a second. ValueError unless it is more than 0.
+    A step may have `max_speed`, in radians a second; or be twice the step of the input if that is
+    more, but exceed it by no more than that speed allows. ValueError unless the speed is above 0.
     """
     check_speed(max_speed)
-    rotations = rotations.astype(np.float64)
+    rotations, max_step = rotations.astype(np.float64), max_speed * frame_time
     steps = np.zeros(rotations.shape[:-1])
     steps[1:] = quat.angle_between(rotations[:-1], rotations[1:])
-    return allowed_steps(steps, max_speed * frame_time)
-
-
-def allowed_steps(steps: Scalars, max_step: float) -> Scalars:
-    """Return how long steps of the result may be where the input has `steps`; all in radians.
-
-    That is `max_step`; or twice the step of the input if that is more, but at most `max_step` more
-    than it.
-    """
     return np.asarray(np.maximum(np.minimum(GROWTH * steps, steps + max_step), max_step))
 
 

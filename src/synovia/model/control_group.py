@@ -163,21 +163,19 @@ class ControlGroup(Constraint):
         Each frame descends from the controls of the frame before, the first from `controls` (C,).
         The result stays on one branch, and need not be the nearest pose.
         """
-        low, _, high = (each[self._free] for each in self.figure.ranges)
-        start = (np.asarray(controls)[self._varying] - low) / (high - low)
+        start = self._shares(np.asarray(controls))
         return self._solve(self._check(rotations), kernels.control_group.FOLLOW, start)
 
     def pose(self, controls: Floats) -> Quats:
         """Return the rotations (..., S, 4) that the group's controls (..., C) give."""
-        names = list(self.figure.controls)
         table = np.tile(self.figure.ranges[1], (*np.shape(controls)[:-1], 1))
-        table[..., [names.index(name) for name in self.controls]] = controls
+        table[..., self._indices] = controls
         joints = [self.figure.skeleton.index(name) for name in self.segments]
         return self.figure.pose(table).rotations[..., joints, :]
 
     def sample(self, n: int, rng: np.random.Generator, rest: Quats | None = None) -> Quats:
         """Return legal rotations (n, S, 4): those of controls drawn evenly from their ranges."""
-        low, high = self._ranges
+        low, _, high = self._ranges
         return self.pose(low + (high - low) * rng.random((n, len(low))))
 
     @property
@@ -233,29 +231,27 @@ class ControlGroup(Constraint):
         return start
 
     @cached_property
-    def _free(self) -> Ints:
-        """Indices, among the figure's controls, of the group's with more than one value."""
-        names, (low, _, high) = list(self.figure.controls), self.figure.ranges
-        indices = [names.index(name) for name in self.controls]
-        return np.array([index for index in indices if low[index] < high[index]], np.int64)
-
-    @cached_property
-    def _varying(self) -> list[int]:
-        """Indices, among the group's controls, of those with more than one value."""
+    def _indices(self) -> Ints:
+        """Indices (C,) of the group's controls among the figure's."""
         names = list(self.figure.controls)
-        return [self.controls.index(names[index]) for index in self._free]
+        return np.array([names.index(name) for name in self.controls], np.int64)
 
     @cached_property
-    def _ranges(self) -> tuple[Floats, Floats]:
-        each = [self.figure.controls[name] for name in self.controls]
-        low, high = np.array([(one.low, one.high) for one in each]).reshape(-1, 2).T
-        return low, high
+    def _ranges(self) -> tuple[Floats, Floats, Floats]:
+        """Low, neutral and high values (C,) of the group's controls."""
+        low, neutral, high = (each[self._indices] for each in self.figure.ranges)
+        return low, neutral, high
 
     @cached_property
-    def _start(self) -> Floats:
-        """Neutral controls (F,), as shares of their ranges."""
-        low, neutral, high = (each[self._free] for each in self.figure.ranges)
-        return (neutral - low) / (high - low)
+    def _varying(self) -> Ints:
+        """Indices (F,), among the group's controls, of those with more than one value."""
+        low, _, high = self._ranges
+        return np.flatnonzero(low < high)
+
+    def _shares(self, values: Floats) -> Floats:
+        """Return the shares (F,) of the varying ranges for controls (C,)."""
+        low, _, high = self._ranges
+        return ((values - low)[self._varying]) / (high - low)[self._varying]
 
     @cached_property
     def _library(self) -> tuple[Floats, Quats]:
@@ -263,7 +259,7 @@ class ControlGroup(Constraint):
 
         The neutral controls come first, then random ones, of which some are at ends of ranges.
         """
-        free = len(self._free)
+        free = len(self._varying)
         if free == 0:
             return np.zeros((0, 0)), np.zeros((0, len(self.segments), 4))
         shares = np.linspace(0.0, 1.0, STORED[1])[:, None]
@@ -271,7 +267,7 @@ class ControlGroup(Constraint):
             rng = np.random.default_rng(0)
             count = STORED.get(free, MAX_STORED)
             shares = np.clip(rng.uniform(-0.25, 1.25, (count, free)), 0.0, 1.0)
-        shares = np.concatenate([self._start[None], shares])
+        shares = np.concatenate([self._shares(self._ranges[1])[None], shares])
         return shares, np.ascontiguousarray(self.pose(self._values(shares)))
 
     @cached_property
@@ -294,7 +290,8 @@ class ControlGroup(Constraint):
             "targets": np.zeros((len(joints), 4)),
             "above": above,
         }
-        return control_task(program, figure, figure.ranges[1], self._free, self._start, aims)
+        free, start = self._indices[self._varying], self._shares(self._ranges[1])
+        return control_task(program, figure, figure.ranges[1], free, start, aims)
 
     def _check(self, rotations: Quats) -> Quats:
         rotations = unit_quats("rotations", rotations)
@@ -306,9 +303,9 @@ class ControlGroup(Constraint):
 
     def _values(self, shares: Floats) -> Floats:
         """Return the group's controls (..., C) for shares (..., F) of the varying ranges."""
-        low, _, high = (each[self._free] for each in self.figure.ranges)
-        neutral = [self.figure.controls[name].neutral for name in self.controls]
+        low, neutral, high = self._ranges
         values = np.tile(neutral, (*shares.shape[:-1], 1))
+        low, high = low[self._varying], high[self._varying]
         values[..., self._varying] = np.clip(low + (high - low) * shares, low, high)
         return values
 
@@ -317,7 +314,7 @@ class ControlGroup(Constraint):
 
         `start` (F,) are the shares of ranges from which `FOLLOW` descends to the first target.
         """
-        shares = np.zeros((len(targets), len(self._free)))
+        shares = np.zeros((len(targets), len(self._varying)))
         shares[:1] = start
         found = np.empty((*targets.shape[:-1], 5))
         if self._task is None:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class LivePath:
     """Clamps the rotations of a constraint's joints frame by frame.
 
-    Rotations that come out are legal, and no step is longer than `model.clamp.allowed_steps` of
-    the input's, at `max_speed` radians a second, unless no such rotation is found. With a
+    Rotations that come out are legal, and no step is longer than `model.clamp.step_bounds` of
+    the input, at `max_speed` radians a second, unless no such rotation is found. With a
     `look_ahead` of n frames, they come out n frames after they went in, and changes of side begin
     as many frames before. A side that cannot be reached in time is reached later: until then legal
     rotations move too.
