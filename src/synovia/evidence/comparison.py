@@ -16,6 +16,7 @@ from ..io.limits import FILES
 from ..learn.margins import HeldOut, least_for
 from ..limit import Limit
 from ..schema import encode
+from ..shapes import SHAPES
 from ..skeleton import Clip
 from .study import (
     VOLUME_SAMPLES,
@@ -25,7 +26,6 @@ from .study import (
     Study,
     families,
     family_name,
-    fastest_first,
     growing_limit,
     uniform_rotations,
 )
@@ -306,9 +306,10 @@ def compare(
     studied = [joint for joint in map(study.joint, study.names) if joint.folds]
     if not studied:
         raise ValueError(f"no joint is in two of the {by}s: {', '.join(study.names)}")
+    slow = {name for name, _ in chosen if name not in SHAPES or not SHAPES[name].convex}
     steps = {
         f"{family_name(*family)}, {joint.name}": (joint, *family)
-        for family in fastest_first(chosen)
+        for family in sorted(chosen, key=lambda family: family[0] in slow)
         for joint in studied
     }
     timed = studied[:: -(-len(studied) // TIMED_JOINTS)]

@@ -41,13 +41,6 @@ def families(shapes: Sequence[str] | None = None) -> list[tuple[str, str]]:
     ]
 
 
-def fastest_first(chosen: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return families with convex shapes, which are the fastest, first."""
-    return sorted(
-        chosen, key=lambda family: family[0] not in SHAPES or not SHAPES[family[0]].convex
-    )
-
-
 def family_name(shape: str, chart: str) -> str:
     """Return the display name of a family: "kdop in swing-twist", or that of an estimator."""
     return shape if shape in learn.ESTIMATORS else f"{shape} in {chart}"
@@ -134,12 +127,12 @@ class Study:
         group_of = people if by == "performer" else learn.join_groups(list(performers), identical)
         groups = tuple(dict.fromkeys(group_of.values()))
         if len(groups) < 2:
-            advice = "say who performs, or leave out clip by clip"
-            if by == "clip":
-                raise ValueError(f"to leave clips out takes two that differ, got {groups[0]}")
-            raise ValueError(
-                f"to leave performers out takes two or more, got {groups[0]}; {advice}"
-            )
+            messages = {
+                "clip": f"to leave clips out takes two that differ, got {groups[0]}",
+                "performer": f"to leave performers out takes two or more, got {groups[0]}; say who "
+                "performs, or leave out clip by clip",
+            }
+            raise ValueError(messages[by])
         wanted = learn.joints_to_fit(clips[0].skeleton, options.joints)
         invented = [options.trim > 0.0 and learn.invented_first_frame(clip) for clip in clips]
         takes = learn.takes_of(

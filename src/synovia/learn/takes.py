@@ -176,22 +176,14 @@ def invented_first_frame(clip: Clip, steps: Scalars | None = None) -> bool:
     This is so if the first step is a jump for a quarter of the joints that move at all. `steps`
     (J, frames - 1) are the angles between frames in radians, computed as needed by default.
     """
-    rotations = clip.pose.rotations
     if clip.frames < 3:
         return False
-    moves = np.flatnonzero(_moving_joints(rotations))
-    # A flip at the first frame shows in the first quarter of a second.
-    beginning = 1 + int(np.ceil(MIN_DURATION / clip.frame_time))
-    early = _steps(rotations[: 1 + beginning, moves]) if steps is None else steps[moves, :beginning]
-    suspects = moves[flips_by_steps(early, clip.frame_time).any(axis=-1)]
-    whole = _steps(rotations[:, suspects]) if steps is None else steps[suspects]
-    jumps = int(flips_by_steps(whole, clip.frame_time)[:, 0].sum())
-    return len(moves) >= MIN_MOVING and jumps >= INVENTED_SHARE * len(moves)
-
-
-def _steps(rotations: Quats) -> Scalars:
-    """Return the angles (J, frames - 1) between consecutive `rotations` (frames, J, 4)."""
-    return np.ascontiguousarray(quat.angle_between(rotations[:-1], rotations[1:]).T)
+    rotations = clip.pose.rotations
+    if steps is None:
+        steps = np.ascontiguousarray(quat.angle_between(rotations[:-1], rotations[1:]).T)
+    moves = _moving_joints(rotations)
+    jumps = int(flips_by_steps(steps[moves], clip.frame_time)[:, 0].sum())
+    return int(moves.sum()) >= MIN_MOVING and jumps >= INVENTED_SHARE * int(moves.sum())
 
 
 def _moving_joints(rotations: Quats) -> Mask:

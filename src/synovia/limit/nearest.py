@@ -70,7 +70,7 @@ def _spread_starts(rotations: Quats, members: Quats) -> Ints:
     chosen = np.empty((len(rotations), STARTS), int)
     for k in range(STARTS):
         chosen[:, k] = best = cosines.argmax(axis=1)
-        angles = _angle(cosines[np.arange(len(best)), best])
+        angles = quat.angle_between(rotations, members[best])
         too_close = between[best] > np.cos(0.5 * SPREAD * angles)[:, None]
         cosines = np.where(too_close, -1.0, cosines)
     return chosen
@@ -87,11 +87,6 @@ def _around(project: ProjectRows, rows: Ints, rotations: Quats, starts: Quats) -
     best = quat.angle_between(found, rotations[:, None]).argmin(axis=1)
     nearest: Quats = np.take_along_axis(found, best[:, None, None], axis=1)
     return nearest
-
-
-def _angle(cosine: Scalars) -> Scalars:
-    """Return the rotation angles, in radians, of quaternions with these dot products."""
-    return np.asarray(2.0 * np.arccos(np.clip(cosine, -1.0, 1.0)))
 
 
 def _search(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -365,13 +366,10 @@ def _solve_in_python(
     library, stored = group._library
     rules, weights = kernels.control_group, np.sqrt(group.weights)[:, None]
 
-    def gaps(shares: Floats, target: Quats) -> Floats:
-        given = group.pose(group._values(shares))
-        return quat.log(quat.mul(quat.inverse(given), target))
-
     def beyond(shares: Floats, _: Ints | None = None, *, target: Quats, scale: float) -> Floats:
         """Return the weighted rotation vectors beyond the scaled tolerances, (..., 3 S)."""
-        vectors = gaps(shares, target)
+        given = group.pose(group._values(shares))
+        vectors = quat.log(quat.mul(quat.inverse(given), target))
         angle = np.linalg.norm(vectors, axis=-1, keepdims=True)
         slack = scale * group.tolerances[:, None]
         over = 1.0 - slack / np.maximum(angle, np.maximum(slack, 1e-300))
@@ -389,17 +387,12 @@ def _solve_in_python(
     for i, target in enumerate(targets):
         angles = np.maximum(quat.angle_between(stored, target) - group.tolerances, 0.0)
         order = np.argsort((group.weights * np.square(angles)).sum(axis=1), kind="stable")
-        follow = search == rules.FOLLOW or len(library) == 0
-        best, square = fit(shares[max(i - 1, 0)] if follow else library[order[0]], target)
-        for row in order[1 : rules.NEAR_STARTS] if search == rules.COLD else ():
-            if square <= rules.ENOUGH:
-                break
-            other, now = fit(library[row], target)
-            if now < square:
-                best, square = other, now
-        shares[i] = best
-        found[i, :, :4] = group.pose(group._values(best))
-        found[i, :, 4] = np.linalg.norm(gaps(best, target), axis=-1)
+        starts = library[order[: rules.NEAR_STARTS if search == rules.COLD else 1]]
+        if search == rules.FOLLOW or len(library) == 0:
+            starts = shares[[max(i - 1, 0)]]
+        shares[i], _ = min((fit(start, target) for start in starts), key=itemgetter(1))
+        found[i, :, :4] = group.pose(group._values(shares[i]))
+        found[i, :, 4] = quat.angle_between(found[i, :, :4], target)
 
 
 def control_groups(figure: Figure, tolerance: float = TOLERANCE) -> tuple[ControlGroup, ...]:
