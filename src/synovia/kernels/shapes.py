@@ -36,7 +36,6 @@ from .vector import (
     mat3_at,
     norm,
     set_vec3,
-    solve_positive,
     vec3_at,
     wrap_angle,
 )
@@ -68,7 +67,7 @@ def nearest_in_polytope(p, count, axes, block, m):
     """
     i, lows = int(block[LANE + m]), axes + 3 * count
     normals, multipliers, shares = np.empty(9), np.empty(3), np.empty(3)
-    gram, factor = np.empty((3, 3)), np.empty((3, 3))
+    basis, triangle = np.empty(9), np.empty((3, 3))
     start, multipliers[0] = lane_vec3(block, X + i), abs(block[BEYOND + i])
     side = 1.0 if block[BEYOND + i] > 0.0 else -1.0
     set_vec3(normals, 0, side * vec3_at(p, axes + 3 * int(block[FARTHEST + i])))
@@ -81,16 +80,26 @@ def nearest_in_polytope(p, count, axes, block, m):
             n, offset = -n, -p[lows + chosen]
         multiplier, meets, leaving = 0.0, np.inf, -1
         for _ in range(8):  # at most three planes can leave
-            # z is the part of n across the active normals, of which it has these shares.
+            # z is the part of n across the active normals, of which n has these shares, by the
+            # method of Gram and Schmidt. What is left of almost the same normal is mostly rounding,
+            # so its part along them is taken out twice.
+            z = n
             for a in range(active):
-                normal = vec3_at(normals, 3 * a)
-                shares[a] = dot(normal, n)
-                for b in range(a + 1):
-                    gram[a, b] = dot(normal, vec3_at(normals, 3 * b))
-            solve_positive(gram, factor, shares[:active])
-            z = n if active < 3 else ZERO
-            for a in range(active if active < 3 else 0):
-                z = z - shares[a] * vec3_at(normals, 3 * a)
+                e = vec3_at(normals, 3 * a)
+                for b in range(a):
+                    triangle[a, b] = dot(e, vec3_at(basis, 3 * b))
+                    e = e - triangle[a, b] * vec3_at(basis, 3 * b)
+                triangle[a, a] = norm(e)
+                e = e / triangle[a, a]
+                set_vec3(basis, 3 * a, e)
+                shares[a] = dot(e, z)
+                z = z - shares[a] * e
+            for a in range(active - 1, -1, -1):
+                shares[a] /= triangle[a, a]
+                for b in range(a):
+                    shares[b] -= triangle[a, b] * shares[a]
+                e = vec3_at(basis, 3 * a)
+                z = z - dot(e, z) * e if active < 3 else ZERO
             length = dot(z, z)
             # The step at which a multiplier reaches 0, and the one at which the plane is met.
             until, leaving = np.inf, -1

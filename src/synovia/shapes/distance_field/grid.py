@@ -254,9 +254,9 @@ def surface_net(values: Floats, level: float, wraps: Mask) -> tuple[Points, Ints
     )
     quads, crossings = quads.reshape(-1, 4), np.concatenate(points).reshape(-1, 3)
     count = np.bincount(quads.ravel())
-    sums = [np.bincount(quads.ravel(), crossings[:, k]) for k in range(3)]
+    sums = np.stack([np.bincount(quads.ravel(), crossings[:, k]) for k in range(3)], axis=1)
     places = np.stack(np.unravel_index(number, nodes.shape), axis=1)
-    return places + np.stack(sums / count, axis=1) - [before for before, _ in pads], quads
+    return places + sums / count[:, None] - [before for before, _ in pads], quads
 
 
 def move_to_level(nodes: Floats, level: float, points: Points, free: Mask, moving: Mask) -> Points:
