@@ -347,10 +347,7 @@ def _time(report: Report, frame: int) -> str:
 @options.humans_only_option
 @options.force_option
 def report(
-    clips: tuple[str, ...],
-    output: Path | None,
-    curves: str | None,
-    ranges: str | None,
+    clips: tuple[str, ...], output: Path | None, curves: str | None, ranges: str | None
 ) -> None:
     """Show the range of motion of clips, joint by joint.
 

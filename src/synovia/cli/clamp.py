@@ -141,11 +141,7 @@ def _corrections(before: Clip, after: Clip) -> Scalars:
 
 
 def _joint_rows(
-    model: LimitModel,
-    names: Mapping[str, str],
-    before: Clip,
-    after: Clip,
-    report: ClampReport,
+    model: LimitModel, names: Mapping[str, str], before: Clip, after: Clip, report: ClampReport
 ) -> list[dict[str, Any]]:
     """Return what clamping changed by joint as plain values, in degrees, for JSON.
 

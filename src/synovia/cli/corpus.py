@@ -47,9 +47,7 @@ jobs_option = click.option(
     help="How many processes to use.",
 )
 scheduler_option = click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="A scheduler of Dask's, which sees the same files.",
+    "--scheduler", metavar="ADDRESS", help="A scheduler of Dask's, which sees the same files."
 )
 folder_argument = click.argument(
     "folder", metavar="CORPUS", type=click.Path(path_type=Path, file_okay=False)
@@ -65,7 +63,7 @@ folder_argument = click.argument(
             "synovia corpus add captures/ -o corpus/ --pairs LeftLeg:LeftUpLeg",
         ),
         ("on a cluster", "synovia corpus add /data -o /data/corpus --scheduler tcp://head:8786"),
-    ),
+    )
 )
 @options.clips_argument
 @options.output_option(
@@ -171,11 +169,7 @@ def missing_pairs(corpus: Corpus) -> list[str]:
 @jobs_option
 @scheduler_option
 def fit_command(
-    folder: Path,
-    output: Path,
-    jobs: int,
-    scheduler: str | None,
-    **fitting: Any,
+    folder: Path, output: Path, jobs: int, scheduler: str | None, **fitting: Any
 ) -> None:
     """Learn limits from a corpus: from cells of rotations, joint by joint.
 
@@ -198,8 +192,7 @@ def fit_command(
 
 
 @corpus_command(
-    "merge",
-    examples=(("the corpora of two labs", "synovia corpus merge lab1/ lab2/ -o both/"),),
+    "merge", examples=(("the corpora of two labs", "synovia corpus merge lab1/ lab2/ -o both/"),)
 )
 @click.argument(
     "folders", nargs=-1, required=True, metavar="CORPUS...", type=click.Path(path_type=Path)
@@ -211,5 +204,5 @@ def merge_command(folders: tuple[Path, ...], output: Path) -> None:
     """Join corpora, as those of several labs, into one."""
     from ..corpus import Corpus, merge_corpora
 
-    _, clips = merge_corpora([Corpus.open(folder) for folder in folders], output)
-    terminal.echo(f"{terminal.pluralize(clips, 'clip')} in {output}")
+    merged = merge_corpora([Corpus.open(folder) for folder in folders], output)
+    terminal.echo(f"{terminal.pluralize(len(merged.entries), 'clip')} in {output}")

@@ -49,11 +49,7 @@ EXAMPLES = (
 @options.output_option("The picture: a name that ends in .png, .svg or .pdf.", "PICTURE")
 @options.rig_options
 def draw(
-    file: str | None,
-    joint: str | None,
-    depends: str | None,
-    plate: str | None,
-    output: Path,
+    file: str | None, joint: str | None, depends: str | None, plate: str | None, output: Path
 ) -> None:
     """Draw the limits in FILE, or a plate of joints.
 

@@ -120,9 +120,7 @@ def fit_corpus(
 
 
 def _collect_cells(
-    entries: Sequence[ClipEntry],
-    heads: Mapping[str, Head],
-    names: Mapping[str, Mapping[str, str]],
+    entries: Sequence[ClipEntry], heads: Mapping[str, Head], names: Mapping[str, Mapping[str, str]]
 ) -> dict[Key, CellsTask]:
     """Return a task for each joint and pair of the model, with the clips that have its cells.
 
@@ -143,10 +141,7 @@ def _collect_cells(
 
 
 def _provenance(
-    corpus: Corpus,
-    options: FitOptions,
-    entries: Sequence[ClipEntry],
-    heads: Mapping[str, Head],
+    corpus: Corpus, options: FitOptions, entries: Sequence[ClipEntry], heads: Mapping[str, Head]
 ) -> dict[str, Any]:
     rows = [
         {

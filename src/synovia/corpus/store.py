@@ -23,13 +23,7 @@ from ..io.encoding import json_text
 from ..io.files import atomic_write, read_file
 from ..schema import LISTS, decode, encode
 from ..text import error_text
-from .summary import (
-    MALFORMED,
-    SummaryOptions,
-    mark_of,
-    save_summary,
-    summarize,
-)
+from .summary import MALFORMED, SummaryOptions, mark_of, save_summary, summarize
 
 _MARK = re.compile("[0-9a-f]{40}")
 
@@ -138,10 +132,6 @@ class Corpus:
         except ValueError:  # another drive of Windows
             return path
 
-    def clip_path(self, entry: ClipEntry) -> str:
-        """Return the absolute path of the file that an entry was made from."""
-        return os.path.normpath(self.folder.resolve() / entry.path)
-
     def entry_file(self, path: str, clip: str) -> Path:
         """Return the file for the entry of a clip, by its relative path and its name there."""
         return self.folder / "clips" / hashlib.sha256(f"{path}#{clip}".encode()).hexdigest()[:40]
@@ -153,9 +143,8 @@ class Corpus:
     @cached_property
     def entries(self) -> list[ClipEntry]:
         """All clips, sorted by their marks, then by their names."""
-        entries = [
-            _read_entry(file) for file in (self.folder / "clips").iterdir() if _is_ours(file)
-        ]
+        files = (self.folder / "clips").iterdir()
+        entries = [_read_entry(file) for file in files if not file.name.startswith(".")]
         return sorted(entries, key=lambda entry: (entry.mark, entry.name, entry.path))
 
     def entry_of(self, task: Task) -> ClipEntry | None:
@@ -167,10 +156,6 @@ class Corpus:
             return None
         same = (entry.size, entry.modified) == _file_state(about)
         return entry if same and self.summary_file(entry.mark).exists() else None
-
-
-def _is_ours(file: Path) -> bool:
-    return not file.name.startswith(".")
 
 
 def _read_entry(file: Path) -> ClipEntry:
@@ -191,7 +176,8 @@ def pending(corpus: Corpus, tasks: Sequence[Task]) -> list[Task]:
         if entry is None:
             left.append(task)
         elif (entry.name, entry.performer) != (task.name, task.performer):
-            _write_entry(corpus, task, entry.mark, entry.frames, entry.size, entry.modified)
+            entry = replace(entry, name=task.name, performer=task.performer)
+            _write_json(entry, corpus.entry_file(entry.path, entry.clip))
     return left
 
 
@@ -212,17 +198,14 @@ def work(folder: str, task: Task) -> TaskOutcome:
             raise ValueError("it was changed while it was read: add it again")
         mark = mark_of(clip, corpus.options)
         if not corpus.summary_file(mark).exists():
-            summary = summarize(clip, corpus.options, mark=mark)
-            save_summary(summary, corpus.summary_file(mark))
-        entry = _write_entry(corpus, task, mark, clip.frames, *_file_state(about))
+            save_summary(summarize(clip, corpus.options), corpus.summary_file(mark))
+        path, of_task = corpus.relative_path(task.path), (task.clip, task.name, task.performer)
+        entry = ClipEntry(path, *of_task, mark, clip.frames, *_file_state(about))
+        _write_json(entry, corpus.entry_file(path, task.clip))
     except (ValueError, OSError) as error:
-        return TaskOutcome(task, error=error_text(error), disk_full=is_disk_full(error))
+        disk_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+        return TaskOutcome(task, error=error_text(error), disk_full=disk_full)
     return TaskOutcome(task, entry)
-
-
-def is_disk_full(error: Exception) -> bool:
-    """Return whether an error says that the disk or the user's quota is full."""
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def _file_state(about: os.stat_result) -> tuple[int, int]:
@@ -230,21 +213,12 @@ def _file_state(about: os.stat_result) -> tuple[int, int]:
     return about.st_size, about.st_mtime_ns
 
 
-def _write_entry(
-    corpus: Corpus, task: Task, mark: str, frames: int, size: int, modified: int
-) -> ClipEntry:
-    path = corpus.relative_path(task.path)
-    entry = ClipEntry(path, task.clip, task.name, task.performer, mark, frames, size, modified)
-    _write_json(entry, corpus.entry_file(path, task.clip))
-    return entry
-
-
 def _write_json(value: ClipEntry | CorpusFile, file: Path) -> None:
     atomic_write(file, f"{json_text(encode(value, LISTS))}\n".encode())
 
 
-def merge_corpora(sources: Sequence[Corpus], into: Path) -> tuple[Corpus, int]:
-    """Return a corpus with the clips of several, and how many there are; no clip is read again.
+def merge_corpora(sources: Sequence[Corpus], into: Path) -> Corpus:
+    """Return a corpus with the clips of several; no clip is read again.
 
     Clips with the same path and other content, as those of several labs may be, are all kept.
     """
@@ -260,10 +234,10 @@ def merge_corpora(sources: Sequence[Corpus], into: Path) -> tuple[Corpus, int]:
             target = merged_corpus.summary_file(entry.mark)
             if not target.exists():
                 atomic_write(target, read_file(source.summary_file(entry.mark)))
-            entry = replace(entry, path=merged_corpus.relative_path(source.clip_path(entry)))
+            path = os.path.normpath(source.folder.resolve() / entry.path)
+            entry = replace(entry, path=merged_corpus.relative_path(path))
             file = merged_corpus.entry_file(entry.path, entry.clip)
             if file.exists() and _read_entry(file).mark != entry.mark:
                 file = merged_corpus.entry_file(entry.path, f"{entry.clip}#{entry.mark}")
             _write_json(entry, file)
-    merged = Corpus.open(into)
-    return merged, len(merged.entries)
+    return merged_corpus

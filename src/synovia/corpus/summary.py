@@ -173,11 +173,8 @@ def mark_of(clip: Clip, options: SummaryOptions) -> str:
     return mark.hexdigest()[:40]
 
 
-def summarize(clip: Clip, options: SummaryOptions = USUAL, *, mark: str = "") -> Summary:
-    """Return the summary of a clip: cells of each joint, without capture flips.
-
-    `mark` is `mark_of(clip, options)`, if it is already known.
-    """
+def summarize(clip: Clip, options: SummaryOptions = USUAL) -> Summary:
+    """Return the summary of a clip: cells of each joint, without capture flips."""
     if clip.frames == 0:
         raise ValueError(f"{clip.name or 'clip'}: no frames to summarise")
     skeleton, nanoseconds = clip.skeleton, round(clip.frame_time * SECOND)
@@ -208,7 +205,7 @@ def summarize(clip: Clip, options: SummaryOptions = USUAL, *, mark: str = "") ->
         cells[pair] = _cells_of([driver, driven], first, nanoseconds, PAIR_CELLS * options.cell)
         infos.append(CellsInfo(pair, len(cells[pair].counts)))
     head = Head(
-        mark or mark_of(clip, options),
+        mark_of(clip, options),
         fingerprint(clip),
         options,
         StoredSkeleton.of(skeleton, channels=()),

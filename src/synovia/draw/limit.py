@@ -56,10 +56,7 @@ def draw_limit(limit: Limit, samples: Quats | None = None, *, title: str = "") -
 
 
 def draw_region(
-    axes: Any,
-    limit: Limit,
-    samples: Quats | None = None,
-    paths: Mapping[str, Quats] | None = None,
+    axes: Any, limit: Limit, samples: Quats | None = None, paths: Mapping[str, Quats] | None = None
 ) -> None:
     """Draw the region into 3-D axes: the far faces, then `samples`, then the near faces.
 
