@@ -190,9 +190,9 @@ def main() -> None:
       synovia fit captures/ -o mine.limits.json
       synovia check walk.bvh --limits mine.limits.json
 
-    CLIPs are files, directories (with all that is below them) and globs; FILE#NAME is one of
-    several clips in a file. Angles are in degrees, frames count from 0. A file that exists is
-    replaced only with --force.
+    CLIPs are files, directories (with all that is below them), globs, and tables (.csv) with the
+    columns path and performer; FILE#NAME is one of several clips in a file. Angles are in degrees,
+    frames count from 0. A file that exists is replaced only with --force.
 
     \b
     Exit codes:

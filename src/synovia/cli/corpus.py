@@ -92,9 +92,8 @@ def add(
 ) -> None:
     """Summarise clips into a corpus; what is there already is not read again.
 
-    CLIPs may also be tables (.csv) with the columns path and performer. A run that was stopped
-    continues: only clips that were added or changed are read. Clips that cannot be read are named
-    at the end.
+    A run that was stopped continues: only clips that were added or changed are read. Clips that
+    cannot be read are named at the end.
     """
     from ..corpus import Corpus, SummaryOptions, pending
     from ..corpus.executors import run
