@@ -35,7 +35,7 @@ BLENDERS ?= 3.11=5.0.1 3.13=5.2.3
 BLENDER_WHEEL := build/blender/.built
 BLENDER_LIBRARIES := libx11-6 libxrender1 libxfixes3 libxi6 libxkbcommon0 libsm6 libice6 libxext6 libgl1
 PAGE := src/synovia/view/page/index.html
-PAGE_SOURCES := $(shell find web -mindepth 1 -name node_modules -prune -o -name tests -prune -o -print) $(wildcard src/synovia/view/protocol/*.py)
+PAGE_SOURCES := $(shell find web -mindepth 1 -name node_modules -prune -o -name tests -prune -o -print) $(wildcard src/synovia/view/*.py)
 NODE_MODULES := web/node_modules/.package-lock.json
 
 # Two things at a time: packages are installed while the kernels are compiled, and what both

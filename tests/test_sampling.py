@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from synovia import quat
-from synovia.learn import Take, flips, leave_one_out, leave_parts_out, performer_of, thin, trim
+from synovia.learn import Take, flips, leave_one_out, performer_of, thin, trim
 from synovia.learn.takes import flips_by_steps
 from synovia.learn.trimming import (
     COMPARED_CELL,
@@ -312,17 +312,3 @@ def test_each_group_is_held_out_of_the_others(rng):
     )
     assert len(folds[0].rest_rotations) == 140
     assert leave_one_out(takes, lambda each: "all") == ()
-
-
-def test_parts_of_one_take_are_held_out_in_time():
-    rotations = wave(100)
-    rotations[50:55] = turned(rotations[50:55], 150.0)
-    folds = leave_parts_out(take(rotations), 5)
-    assert [len(fold.held_out) for fold in folds] == [20, 20, 15, 20, 20]
-    assert [[len(each.rotations) for each in fold.rest] for fold in folds] == [
-        [80],
-        [20, 60],
-        [40, 40],
-        [60, 20],
-        [80],
-    ]

@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import PurePath
 from typing import Annotated
 
@@ -502,21 +501,4 @@ def leave_one_out(
         if group is not None and rest:
             held = [take.without_flips() for take, name in pairs if name == group]
             folds.append(Fold(group, np.concatenate(held), rest))
-    return tuple(folds)
-
-
-def leave_parts_out(take: Take, count: int) -> tuple[Fold, ...]:
-    """Return a fold for each of `count` consecutive parts of one take.
-
-    The others are the frames before and after the part.
-    """
-    unflipped = ~take.flips()
-    folds = []
-    ends = np.linspace(0, len(take.rotations), count + 1).astype(int)
-    for number, (start, end) in enumerate(pairwise(ends)):
-        sides = (take.rotations[:start], take.rotations[end:])
-        rest = tuple(replace(take, rotations=side) for side in sides if len(side))
-        part = take.rotations[start:end]
-        held_out = part[unflipped[start:end]]
-        folds.append(Fold(str(number), held_out if len(held_out) else part, rest))
     return tuple(folds)
