@@ -6,7 +6,6 @@ import {
   Group,
   LineBasicMaterial,
   LineSegments,
-  type Material,
   Mesh,
   type Quaternion,
   SphereGeometry,
@@ -16,9 +15,11 @@ import { quaternionAt } from "../pose/kinematics";
 import type { RangeMap } from "../protocol";
 import { type Theme, twistColour } from "./colours";
 import {
-  ALL_AROUND,
   coverMaterial,
+  createBall,
   createLines,
+  disposeParts,
+  facingOf,
   setLines,
   setPaint,
   translucentMaterial,
@@ -62,7 +63,7 @@ export class MapSphere {
     this.needle.material.depthTest = false; // the bone's direction is seen from every side
     this.tip.renderOrder = 5;
     this.group.add(
-      new Mesh(new SphereGeometry(0.99, 48, 24), translucentMaterial(0.07, { color: theme.ink })),
+      createBall(theme),
       new Mesh(shape, translucentMaterial(PAINT, { vertexColors: true })),
       new LineSegments(edge, new LineBasicMaterial({ color: theme.ink })),
       this.needle,
@@ -73,8 +74,7 @@ export class MapSphere {
 
   /** The direction that the map faces in the world; undefined if it is all around. */
   get facing(): Vector3 | undefined {
-    if (this.middle.length() < ALL_AROUND) return undefined;
-    return this.middle.clone().normalize().applyQuaternion(this.group.quaternion);
+    return facingOf(this.middle, this.group);
   }
 
   /** Place it at a driver whose rotation relative to `base` is `rotation`. */
@@ -89,9 +89,6 @@ export class MapSphere {
 
   /** Free the memory of the graphics card. */
   dispose(): void {
-    for (const part of this.group.children as Mesh[]) {
-      part.geometry.dispose();
-      (part.material as Material).dispose();
-    }
+    disposeParts(this.group);
   }
 }

@@ -29,7 +29,7 @@ const OVER = 1.004; // radius of parts that are drawn over the region
 const RINGS = 10; // subdivisions of a slice, so that its triangles follow the sphere
 const PATH_RADIUS = 0.012; // of the tube to the nearest legal direction
 /** A region whose centroid is nearer to the joint than this is seen from every side. */
-export const ALL_AROUND = 0.2;
+const ALL_AROUND = 0.2;
 
 export class JointSphere {
   readonly group = new Group();
@@ -63,10 +63,7 @@ export class JointSphere {
     readonly radius: number,
     readonly theme: Theme,
   ) {
-    const ball = new Mesh(
-      new SphereGeometry(0.995, 48, 24),
-      translucentMaterial(0.07, { color: theme.ink }),
-    );
+    const ball = createBall(theme);
     this.rim = new LineSegments(this.outline, new LineBasicMaterial({ color: theme.ink }));
     const pale = new LineBasicMaterial({ color: theme.ink, transparent: true, opacity: PALE });
     this.wholeRim = new LineSegments(new BufferGeometry(), pale);
@@ -159,9 +156,7 @@ export class JointSphere {
 
   /** The direction that the region faces in the world; undefined if it is all around. */
   get facing(): Vector3 | undefined {
-    const { middle } = this.region;
-    if (middle.length() < ALL_AROUND) return undefined;
-    return middle.clone().normalize().applyQuaternion(this.group.quaternion);
+    return facingOf(this.region.middle, this.group);
   }
 
   /** Draw the path of `bone` from a rotation to the nearest legal one; or remove it. */
@@ -185,12 +180,7 @@ export class JointSphere {
 
   /** Free the memory of the graphics card, of parts that were added too. */
   dispose(): void {
-    this.group.traverse((part) => {
-      const { geometry, material } = part as Partial<Mesh>;
-      geometry?.dispose();
-      (material as Material | undefined)?.dispose();
-      if (part instanceof InstancedMesh) part.dispose();
-    });
+    disposeParts(this.group);
   }
 
   /** Draw the triangle between the visible point and an edge. */
@@ -203,6 +193,26 @@ export class JointSphere {
     );
     for (const part of [this.sides, this.edge, this.interior]) part.visible = true;
   }
+}
+
+/** The pale ball behind the directions of a sphere. */
+export const createBall = ({ ink }: Theme) =>
+  new Mesh(new SphereGeometry(0.99, 48, 24), translucentMaterial(0.07, { color: ink }));
+
+/** The direction in the world of the mean of directions; undefined if they are all around. */
+export function facingOf(middle: Vector3, group: Group): Vector3 | undefined {
+  if (middle.length() < ALL_AROUND) return undefined;
+  return middle.clone().normalize().applyQuaternion(group.quaternion);
+}
+
+/** Free the memory of the graphics card, of all parts of a group. */
+export function disposeParts(group: Group): void {
+  group.traverse((part) => {
+    const { geometry, material } = part as Partial<Mesh>;
+    geometry?.dispose();
+    (material as Material | undefined)?.dispose();
+    if (part instanceof InstancedMesh) part.dispose();
+  });
 }
 
 export type Lines = LineSegments<BufferGeometry, LineBasicMaterial>;
