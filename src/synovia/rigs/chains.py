@@ -61,10 +61,10 @@ class Chain:
         """All joints of the limb."""
         return {joint for joints in self.bones.values() for joint in joints}
 
-    @property
-    def least_trust(self) -> float:
-        """The least confidence of a bone; the chain must not be empty."""
-        return min(self.trust.values())
+    def is_as_good_as(self, other: Chain) -> bool:
+        """Return True if the least trusted bone, or the score, is as good as the other's."""
+        is_trusted = min(self.trust.values()) >= min(other.trust.values())
+        return is_trusted or self.score >= other.score
 
     def whole(self, limb: str) -> bool:
         """Return True if both long bones are present."""

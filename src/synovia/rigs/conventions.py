@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any
 
 from ..skeleton import bare_name
-
-_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
@@ -182,22 +180,13 @@ def vocabulary() -> Vocabulary:
     for convention in CONVENTIONS.values():
         synonyms |= _by_word(convention.words)
         ignored += [phrase.split() for phrase in convention.ignored]
-    return Vocabulary(
-        _with_synonyms(LIMB_WORDS, synonyms),
-        _with_synonyms(TORSO_WORDS, synonyms),
-        _with_synonyms(FINGER_WORDS, synonyms),
-        synonyms,
-        sorted(ignored, key=len, reverse=True),
-    )
+    limbs, torso, fingers = map(_by_word, (LIMB_WORDS, TORSO_WORDS, FINGER_WORDS))
+    for table in (limbs, torso, fingers):
+        table |= {word: table[same] for word, same in synonyms.items() if same in table}
+    return Vocabulary(limbs, torso, fingers, synonyms, sorted(ignored, key=len, reverse=True))
 
 
-def _with_synonyms(rows: Mapping[str, _Value], synonyms: Mapping[str, str]) -> dict[str, _Value]:
-    """Return the values of `rows` by single word, synonyms of these words included."""
-    table = _by_word(rows)
-    return table | {word: table[same] for word, same in synonyms.items() if same in table}
-
-
-def _by_word(rows: Mapping[str, _Value]) -> dict[str, _Value]:
+def _by_word(rows: Mapping[str, Any]) -> dict[str, Any]:
     """Return the value of each row for every word of its key."""
     return {word: value for words, value in rows.items() for word in words.split()}
 

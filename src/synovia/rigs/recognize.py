@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 
@@ -209,28 +210,23 @@ class _Search:
     def find_limbs(self) -> None:
         """Find arms and legs; raise NotHumanError if there is no pair of them."""
         second_chains: dict[tuple[str, str], Chain] = {}
-        for limb in LIMBS:
-            for side in SIDES:
-                named = candidates(limb, side, self.skeleton, self.words, self.given)
-                chain = best_chain(limb, self.skeleton, named)
-                related = {above for joint in chain.joints for above in self.paths[joint]}
-                others = [
-                    candidate
-                    for candidate in named
-                    if candidate.joint not in related
-                    and chain.joints.isdisjoint(self.paths[candidate.joint])
-                ]
-                second = best_chain(limb, self.skeleton, others)
-                if (
-                    chain.whole(limb)
-                    and second.whole(limb)
-                    and (second.least_trust >= chain.least_trust or second.score >= chain.score)
-                ):
-                    second_chains[side, limb] = second
-                if f"Upper{limb}" in chain.bones:
-                    for bone, joints in chain.bones.items():
-                        if bone != "Fingers":
-                            self._assign(side + bone, joints, chain.trust[bone])
+        for limb, side in product(LIMBS, SIDES):
+            named = candidates(limb, side, self.skeleton, self.words, self.given)
+            chain = best_chain(limb, self.skeleton, named)
+            related = {above for joint in chain.joints for above in self.paths[joint]}
+            others = [
+                candidate
+                for candidate in named
+                if candidate.joint not in related
+                and chain.joints.isdisjoint(self.paths[candidate.joint])
+            ]
+            second = best_chain(limb, self.skeleton, others)
+            if chain.whole(limb) and second.whole(limb) and second.is_as_good_as(chain):
+                second_chains[side, limb] = second
+            if f"Upper{limb}" in chain.bones:
+                for bone, joints in chain.bones.items():
+                    if bone != "Fingers":
+                        self._assign(side + bone, joints, chain.trust[bone])
         for joint, role in self.given.items():
             if role.startswith(SIDES) and role in ROLES and role not in self.roles:
                 self._assign(role, [joint], 1.0)  # not connected in the tree, but the user says so
@@ -284,8 +280,10 @@ class _Search:
 
     def _raise_no_pair(self) -> None:
         """Raise NotHumanError with the likely reason why no pair of limbs is complete."""
-        whole = any({f"{side}UpperArm", f"{side}LowerArm"} <= self.roles.keys() for side in SIDES)
-        whole |= any({f"{side}UpperLeg", f"{side}LowerLeg"} <= self.roles.keys() for side in SIDES)
+        whole = any(
+            {f"{side}Upper{limb}", f"{side}Lower{limb}"} <= self.roles.keys()
+            for side, limb in product(SIDES, LIMBS)
+        )
         fingers = [word for word in self.words if word.finger]
         recognised = ", ".join(sorted(self.roles)) or "none of their bones"
         reason = (
@@ -508,9 +506,8 @@ class _Search:
         if problem is not None:
             self._scale_confidence((r for r in self.roles if r.startswith(SIDES)), _CONTRADICTED)
             self._warn(problem)
-        for side in SIDES:
-            for limb in LIMBS:
-                self._note_joints_between(f"{side}Upper{limb}", f"{side}Lower{limb}")
+        for side, limb in product(SIDES, LIMBS):
+            self._note_joints_between(f"{side}Upper{limb}", f"{side}Lower{limb}")
         missing = [role for role in ROLES if role not in self.roles and role != "upperChest"]
         if missing and not self.roles.keys() <= {*_HANDS, *FINGERS}:
             self.notes.append(f"missing: {list_names(missing, len(ROLES))}")

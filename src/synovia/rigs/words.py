@@ -157,12 +157,8 @@ def _drop_shared(
         if len(joints) < _MIN_JOINTS or not shared or shared[0][1] < _SHARE * len(joints):
             return
         word = shared[0][0]
-        if (
-            word in known
-            or word in _ALL_SIDE_WORDS | _LEVELS
-            or [word] in known.ignored
-            or word.isdigit()
-        ):
+        means_something = word in known or word in _ALL_SIDE_WORDS | _LEVELS or word.isdigit()
+        if means_something or [word] in known.ignored:
             return
         for joint in long:
             if tokens[joint][position] == word:
