@@ -55,6 +55,15 @@ def arm():
     return LimitModel(limits, skeleton())
 
 
+def legs():
+    """Two legs on a hip, whose knees bend one way."""
+    names = ("Hips", "LeftHip", "LeftKnee", "LeftFoot", "RightHip", "RightKnee", "RightFoot")
+    leg = [[0.1, 0.0, 0.0], [0.0, -0.4, 0.0], [0.0, -0.4, 0.0]]
+    offsets = np.array([[0.0, 0.75, 0.0], *leg, *(np.array(leg) * [-1.0, 1.0, 1.0])])
+    body = Skeleton(names, [-1, 0, 1, 2, 0, 4, 5], offsets)
+    return LimitModel({n: hinge([1.0, 0.0, 0.0], 0.0, 2.4) for n in names if "Knee" in n}, body)
+
+
 @cache
 def of_family(name):
     """The same joints, each with a limit of one family, fitted to turns about its own mean."""

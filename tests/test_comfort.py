@@ -39,12 +39,15 @@ def angles_of(pose):
     return quat.log(pose.rotations)[..., :3, 2]
 
 
-def discomfort(angles, margin=MARGIN):
-    """The sum of squares of how much nearer to an end than the margin angles are."""
+def discomfort_by_joint(angles):
+    """How much nearer to an end than the margin each angle is."""
     low, high = np.array(list(WIDTHS.values())).T
-    inside = np.minimum(margin, 0.5 * (high - low))
-    near = np.maximum(np.maximum(low + inside - angles, angles - high + inside), 0.0)
-    return np.square(near).sum(axis=-1)
+    inside = np.minimum(MARGIN, 0.5 * (high - low))
+    return np.maximum(np.maximum(low + inside - angles, angles - high + inside), 0.0)
+
+
+def discomfort(angles):
+    return np.square(discomfort_by_joint(angles)).sum(axis=-1)
 
 
 @pytest.mark.parametrize("target", [(2.0, 1.7, 0.0), (1.2, 1.9, 0.0), (0.5, 2.3, 0.0)])
@@ -73,12 +76,6 @@ def test_the_optimum_is_that_of_brute_force(target):
     assert found.errors[1] == pytest.approx(
         max(np.abs(discomfort_by_joint(angles_of(found.pose)))), abs=1e-9
     )
-
-
-def discomfort_by_joint(angles):
-    low, high = np.array(list(WIDTHS.values())).T
-    inside = np.minimum(MARGIN, 0.5 * (high - low))
-    return np.maximum(np.maximum(low + inside - angles, angles - high + inside), 0.0)
 
 
 def test_it_decides_what_goals_leave_open_and_takes_nothing_from_them():

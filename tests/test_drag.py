@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -26,9 +27,14 @@ FIGURE = with_free_root(human())
 PERSON = person_of(FIGURE.skeleton)
 
 
-@pytest.fixture(scope="module")
+@cache
 def bodies():
     return {body.name: body for body in PULLING.bodies()}
+
+
+@cache
+def run(name, path):
+    return PULLING.run(bodies()[name], path)
 
 
 CASES = [
@@ -38,10 +44,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "path"), CASES)
-def test_a_pull_is_like_that_of_a_person(bodies, name, path):
+def test_a_pull_is_like_that_of_a_person(name, path):
     """The bounds of the benchmark, but for time; a rotation is of one joint in one step."""
-    body = bodies[name]
-    found = PULLING.run(body, path)
+    body, found = bodies()[name], run(name, path)
     assert found["deg"] < 20.0
     assert found["depth"] < 0.01
     assert found["slip"] < 0.01
@@ -53,8 +58,8 @@ def test_a_pull_is_like_that_of_a_person(bodies, name, path):
         assert all(body.model.contains(pose) for pose in found["poses"])
 
 
-def test_a_hand_goes_to_the_floor_by_a_squat(bodies):
-    found = PULLING.run(bodies["human"], "floor")
+def test_a_hand_goes_to_the_floor_by_a_squat():
+    found = run("human", "floor")
     skeleton, pose = FIGURE.skeleton, found["poses"][-1]
     knees = [skeleton.index(f"{side}LowerLeg") for side in ("Left", "Right")]
     bends = quat.angle_between(pose.rotations[knees], np.array([1.0, 0.0, 0.0, 0.0]))
@@ -63,8 +68,8 @@ def test_a_hand_goes_to_the_floor_by_a_squat(bodies):
     assert before[0, 1] - after[0, 1] > 0.15  # metres
 
 
-def test_the_other_arm_hangs_while_the_trunk_bends(bodies):
-    found = PULLING.run(bodies["human"], "head down")
+def test_the_other_arm_hangs_while_the_trunk_bends():
+    found = run("human", "head down")
     lines = PERSON.lines(forward(FIGURE.skeleton, found["poses"][-1]))
     for side in ("left", "right"):
         row = PERSON.names.index(f"{side}UpperArm")

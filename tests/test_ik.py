@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arms import FAMILIES, X, arm, hinge, of_family, skeleton
+from arms import FAMILIES, X, arm, hinge, legs, of_family, skeleton
 from oracles import random_quats
 from synovia import kernels, quat
 from synovia.ik import Aim, Orient, Reach, SearchSettings, Stay, solve, track
@@ -247,23 +247,16 @@ def test_only_the_chosen_joints_move(model):
 
 
 def test_a_tree_with_a_free_root_and_pins():
-    """Two legs on a hip: one foot stays, the other goes, and the hip follows."""
-    names = ("Hips", "LeftHip", "LeftKnee", "LeftFoot", "RightHip", "RightKnee", "RightFoot")
-    leg = [[0.1, 0.0, 0.0], [0.0, -0.4, 0.0], [0.0, -0.4, 0.0]]
-    offsets = np.array([[0.0, 0.8, 0.0], *leg, *(np.array(leg) * [-1.0, 1.0, 1.0])])
-    body = Skeleton(names, [-1, 0, 1, 2, 0, 4, 5], offsets)
-    model = LimitModel({n: hinge([1.0, 0.0, 0.0], 0.0, 2.4) for n in names if "Knee" in n}, body)
-    rest = body.rest_pose()
-    target = np.array([-0.1, 0.0, 0.9])
-    held = solve(model, body, rest, [Reach("RightFoot", target)], pinned=["LeftFoot"])
-    assert not held.converged
-    free = solve(
-        model, body, rest, [Reach("RightFoot", target)], pinned=["LeftFoot"], free_root=True
-    )
+    """One foot of two legs stays, the other goes, and the hip follows."""
+    model = legs()
+    body, rest, target = model.skeleton, model.skeleton.rest_pose(), np.array([-0.1, 0.0, 0.9])
+    goals = [Reach("RightFoot", target)]
+    assert not solve(model, body, rest, goals, pinned=["LeftFoot"]).converged
+    free = solve(model, body, rest, goals, pinned=["LeftFoot"], free_root=True)
     where, _ = forward(body, free.pose)
     assert free.converged
     assert model.contains(free.pose)
-    assert np.linalg.norm(where[3] - [0.1, 0.0, 0.0]) < 1e-3
+    assert np.linalg.norm(where[3] - forward(body, rest)[0][3]) < 1e-3
     assert np.linalg.norm(where[6] - target) < 1e-3
     assert len(free.goals) == 2
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arms import arm, hinge
+from arms import arm, legs
 from synovia import quat
 from synovia.ik import Aim, Orient, Reach, Stay, solve
-from synovia.model import LimitModel
-from synovia.skeleton import Pose, Skeleton, forward
+from synovia.skeleton import Pose, forward
 
 CHAIN = 0.9  # from the arm's shoulder to its hand
 
@@ -72,15 +71,6 @@ def test_a_wish_has_no_priority(model, places):
     goals = [Reach("Hand", places[0]), Orient("Elbow", [1.0, 0, 0, 0], priority=1), Stay(rest)]
     found = solve(model, model.skeleton, rest, goals)
     assert found.errors[:, 0].max() < 1e-3 * CHAIN
-
-
-def legs():
-    """Two legs on a hip, whose knees bend one way."""
-    names = ("Hips", "LeftHip", "LeftKnee", "LeftFoot", "RightHip", "RightKnee", "RightFoot")
-    leg = [[0.1, 0.0, 0.0], [0.0, -0.4, 0.0], [0.0, -0.4, 0.0]]
-    offsets = np.array([[0.0, 0.75, 0.0], *leg, *(np.array(leg) * [-1.0, 1.0, 1.0])])
-    body = Skeleton(names, [-1, 0, 1, 2, 0, 4, 5], offsets)
-    return LimitModel({n: hinge([1.0, 0.0, 0.0], 0.0, 2.4) for n in names if "Knee" in n}, body)
 
 
 @pytest.mark.parametrize("target", [[-0.3, 0.1, 0.4], [5.0, 3.0, 0.0], [0.1, 0.9, -0.8]])
