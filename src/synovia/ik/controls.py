@@ -24,7 +24,6 @@ from .descent import ControlCoordinates, Differentiable, descend
 from .goals import (
     SOFT_WEIGHT,
     Goal,
-    JointGoal,
     check_goals,
     common_batch,
     errors_of,
@@ -400,9 +399,9 @@ def _beyond(figure: Figure, goals: Sequence[Goal], pose: FigurePose, free: Seque
     skeleton, moving = figure.skeleton, moved_segments(figure)
     mask = np.zeros((*pose.controls.shape[:-1], len(goals)), np.bool_)
     for k, goal in enumerate(goals):
-        if not (goal.is_length and isinstance(goal, JointGoal)):
+        if not goal.is_length:
             continue
-        *path, root = skeleton.path_to_root(skeleton.index(goal.joint))
+        *path, root = skeleton.path_to_root(skeleton.index(goal.joint_names[0]))
         if any(skeleton.names[root] in moving[control] for control in free):
             continue
         bones = np.linalg.norm(pose.positions[..., path, :], axis=-1).sum(axis=-1)

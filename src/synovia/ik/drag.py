@@ -381,7 +381,7 @@ def _joint_limits(model: LimitModel, limited: bool) -> LimitModel:
 
 @lru_cache(maxsize=8)
 def _legal_rotations(model: LimitModel) -> Quats:
-    """Return the rotations (J, 4) of a legal pose, the same at every call."""
+    """Return the rotations (J, 4) of a legal pose, drawn with a fixed seed."""
     return np.asarray(model.sample(1, np.random.default_rng(0)).rotations[0])
 
 

@@ -130,6 +130,14 @@ class Goal(ABC):
         for name in self.joint_names:
             skeleton.index(name)
 
+    def reached(self, position: Vectors, rotation: Quats) -> Floats | None:
+        """Return the target that a joint with this position and rotation meets; None if unknown."""
+        return None
+
+    def limits(self, model: LimitModel) -> dict[str, tuple[Limit, float]]:
+        """Return, by joint, the limits from which the goal keeps away; see `Comfort.limits`."""
+        return {}
+
     def range_margins(self, figure: Figure, controls: Sequence[int]) -> Floats:
         """Return margins at the ends of the ranges of controls, by index: (2, controls).
 
@@ -177,10 +185,6 @@ class JointGoal(Goal):
     def in_frame(self, rotation: Quats, translation: Vectors, names: Mapping[str, str]) -> Self:
         moved = self.map_target(lambda target: quat.rotate(rotation, target) + translation)
         return replace(moved, joint=names[self.joint])  # type: ignore[type-var]
-
-    def reached(self, position: Vectors, rotation: Quats) -> Floats | None:
-        """Return the target that a joint with this position and rotation meets; None if unknown."""
-        return None
 
     def __post_init__(self) -> None:
         if not isinstance(self.joint, str) or not self.joint:

@@ -18,7 +18,7 @@ from ..limit import Limit
 from ..model import LimitModel, pack_limits
 from ..shapes.extent import tangent_basis
 from ..skeleton import Lineage, Pose, Skeleton, check_joints, lineage
-from .goals import Comfort, Goal, check_goals, common_batch, pins_of
+from .goals import Goal, check_goals, common_batch, pins_of
 
 STORED_POSES = 256  # legal poses that restarts choose from
 HINGE_TOLERANCE = 1e-6  # radians; rotations this near to a hinge are on it
@@ -286,11 +286,12 @@ def _comfort_limits(
     model: LimitModel, goals: Sequence[tuple[Goal, int]]
 ) -> list[tuple[int, Limit, float]]:
     """Return the row, limit and depth in radians of each `Comfort` goal; see `Comfort.limits`."""
-    limits = {goal: goal.limits(model) for goal, _ in goals if isinstance(goal, Comfort)}
+    limits = {goal: goal.limits(model) for goal, _ in goals}
+    names = model.skeleton.names
     return [
-        (row, *limits[goal][model.skeleton.names[joint]])
+        (row, *limits[goal][names[joint]])
         for row, (goal, joint) in enumerate(goals)
-        if isinstance(goal, Comfort)
+        if names[joint] in limits[goal]
     ]
 
 

@@ -16,7 +16,7 @@ from ..model import LimitModel
 from ..skeleton import Pose, Skeleton, forward, lineage
 from .controls import solve_groups
 from .descent import Differentiable, JointCoordinates, Point, descend
-from .goals import Goal, JointGoal, check_goals, errors_of, weighted_residuals
+from .goals import Goal, check_goals, errors_of, weighted_residuals
 from .problem import Problem, pack, scale_weights
 from .search import (
     SOFT_FACTOR,
@@ -331,8 +331,8 @@ def _reached_targets(problem: Problem, batch: Batch, where: Mask) -> Floats:
     targets, plan = batch.targets.copy(), problem.plan
     positions, rotations = forward(problem.model.skeleton, Pose(batch.rotations, batch.positions))
     for goal, rows, joints in zip(problem.goals, plan.rows, plan.joints, strict=True):
-        if isinstance(goal, JointGoal) and where[:, rows.start].any():
-            selected = where[:, rows.start]
+        selected = where[:, rows.start : rows.stop].any(axis=1)
+        if selected.any():
             reached = goal.reached(positions[selected, joints[0]], rotations[selected, joints[0]])
             if reached is not None:
                 targets[selected, rows.start, : reached.shape[-1]] = reached
