@@ -163,7 +163,8 @@ class _Spec:
 
     def orientation(self, element: Any) -> Quats:
         """Return the rotation (4,) of a body or a frame in its own frame or its parent."""
-        kinds, alt = self.mujoco.mjtOrientation, element.alt
+        mujoco, alt = self.mujoco, element.alt
+        kinds, rotation = mujoco.mjtOrientation, np.array(element.quat, dtype=np.float64)
         if alt.type == kinds.mjORIENTATION_AXISANGLE:
             axis = np.array(alt.axisangle[:3])
             return quat.exp(axis / np.linalg.norm(axis) * alt.axisangle[3] * self.unit)
@@ -177,13 +178,8 @@ class _Spec:
             return quat.between(np.array([0.0, 0.0, 1.0]), z / np.linalg.norm(z))
         if alt.type == kinds.mjORIENTATION_EULER:
             letters = (chr(c) if isinstance(c, int) else c for c in self.spec.compiler.eulerseq)
-            total = quat.IDENTITY
-            for letter, angle in zip(letters, np.array(alt.euler) * self.unit, strict=False):
-                rotation = quat.exp(angle * np.eye(3)["xyz".index(letter.lower())])
-                is_moving = letter.islower()  # capitals are fixed axes
-                total = quat.mul(total, rotation) if is_moving else quat.mul(rotation, total)
-            return total
-        return quat.normalize(np.array(element.quat, dtype=np.float64))
+            mujoco.mju_euler2Quat(rotation, np.array(alt.euler) * self.unit, "".join(letters))
+        return quat.normalize(rotation)
 
     def hinges(self, body: Any, joint: str) -> list[HingeRange]:
         kinds, hinges = self.mujoco.mjtJoint, []
