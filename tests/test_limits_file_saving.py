@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 
@@ -60,29 +58,3 @@ def test_a_provenance_that_contains_itself_is_refused(tmp_path):
     circle["a"] = circle
     with pytest.raises(ValueError, match=r"a\.limits\.json: expected at most 64 lists and objects"):
         save_limits(LimitModel({}, SKELETON, circle), tmp_path / "a.limits.json")
-
-
-def test_an_interrupted_write_keeps_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "a.limits.json"
-    save_limits(small(), path)
-    before = path.read_bytes()
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    for call in ("fsync", "replace"):
-        with monkeypatch.context() as patch:
-            patch.setattr(os, call, interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                save_limits(small(False), path)
-        assert path.read_bytes() == before
-        assert os.listdir(tmp_path) == ["a.limits.json"]
-
-
-def test_a_bad_place_is_an_oserror(tmp_path):
-    (tmp_path / "dir.limits.json").mkdir()
-    for path in (tmp_path / "dir.limits.json", tmp_path / "none" / "a.limits.json"):
-        with pytest.raises(OSError, match=path.name.replace(".", r"\.")):
-            save_limits(small(), path)
-        with pytest.raises(OSError, match=path.name.replace(".", r"\.")):
-            load_limits(path)

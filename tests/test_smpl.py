@@ -369,7 +369,9 @@ def test_a_directory_of_amass_is_taken_without_its_shapes(tmp_path):
     save(folder / "walk_stageii.npz", arrays(55, frames=60))
     save(folder / "female_stagei.npz", {"betas": np.zeros(16)})
     save(folder / "shape.npz", {"betas": np.zeros(16)})
-    done = CliRunner().invoke(main, ["fit", str(folder), "-o", str(tmp_path / "a.limits.json")])
+    done = CliRunner().invoke(
+        main, ["fit", str(folder), "--shape", "box", "-o", str(tmp_path / "a.limits.json")]
+    )
     assert done.exit_code == 0, done.output
     assert done.output.count("skipped: holds a shape, not motion") == 2
     told = CliRunner().invoke(main, ["info", str(folder / "walk_stageii.npz")])
