@@ -16,6 +16,7 @@ from ..arrays import tolerance as rounding
 from ..components.controls import control_task, program_for
 from ..components.figure import Figure
 from ..components.least_squares import minimize
+from ..learn import join_groups
 from ..skeleton import Lineage, Skeleton, lineage
 from .bounded import Ways, step_ratios
 from .constraint import Carried, Constraint
@@ -403,25 +404,17 @@ def control_groups(figure: Figure, tolerance: float = TOLERANCE) -> tuple[Contro
     found: list[ControlGroup] = []
     for name, joint_set in figure.joint_sets.items():
         network = joint_set.network
-        parts: list[tuple[set[str], set[str]]] = []  # of controls and segments that hang together
-        for segment in network.outputs:
-            controls, segments = set(network.part([segment]).controls), {segment}
-            apart = []
-            for known in parts:
-                if known[0] & controls:
-                    controls, segments = known[0] | controls, known[1] | segments
-                else:
-                    apart.append(known)
-            parts = [*apart, (controls, segments)]
-        for controls, segments in parts:
-            found.append(
-                ControlGroup(
-                    figure,
-                    tuple(each for each in figure.skeleton.names if each in segments),
-                    tuple(f"{name}.{each}" for each in joint_set.controls if each in controls),
-                    tolerance,
-                )
-            )
+        controls = {segment: network.part([segment]).controls for segment in network.outputs}
+        sharing = [
+            [segment for segment in controls if control in controls[segment]]
+            for control in joint_set.controls
+        ]
+        group_of = join_groups(list(controls), filter(None, sharing))
+        for group in dict.fromkeys(group_of.values()):
+            segments = [each for each in figure.skeleton.names if group_of.get(each) == group]
+            moving = {control for segment in segments for control in controls[segment]}
+            names = tuple(f"{name}.{each}" for each in joint_set.controls if each in moving)
+            found.append(ControlGroup(figure, tuple(segments), names, tolerance))
     parents = figure.skeleton.parents.tolist()
     found += [
         ControlGroup(figure, (name,), (), tolerance)
