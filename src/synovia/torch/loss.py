@@ -13,8 +13,7 @@ from torch import Tensor
 from ..model import LimitModel, joint_by_joint, without_limbs
 from ..population import Source, human_limits
 from ..skeleton import lineage, list_names
-from .operators import JointLimits, distances_by_id
-from .registry import id_of
+from .operators import JointLimits, distances_by_id, id_of
 from .rotations import SIZES, Form, multiply, quaternions
 
 Body = Literal["smpl", "smplh", "smplx"]

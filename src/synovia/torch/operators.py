@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 import torch
@@ -19,10 +21,32 @@ from .. import kernels
 from ..arrays import Floats, Ints, Quats, Scalars
 from ..limit import Limit
 from ..model import pack_limits
-from .registry import id_of, object_of
 from .rotations import Form, multiply, quaternions
 
 STEP = 1e-5  # radians; half the base of the central differences of projections
+
+# Operators take only tensors and numbers, so limits and losses have ids.
+_IDS: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+_OBJECTS: WeakValueDictionary[int, Any] = WeakValueDictionary()
+_NEXT = count()
+
+
+@torch.compiler.assume_constant_result
+def id_of(known: Any) -> int:
+    """Return the id of a limit or a loss, valid as long as that object lives."""
+    number = _IDS.get(known)
+    if number is None:
+        number = _IDS[known] = next(_NEXT)
+        _OBJECTS[number] = known
+    return number
+
+
+def object_of(number: int) -> Any:
+    """Return the object with this id; RuntimeError if it was deleted."""
+    known = _OBJECTS.get(number)
+    if known is None:
+        raise RuntimeError("the limit or loss that this was compiled for is gone: keep it alive")
+    return known
 
 
 def distance(limit: Limit, rotations: Tensor, *, form: Form = "quaternion") -> Tensor:
