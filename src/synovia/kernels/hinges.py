@@ -186,7 +186,7 @@ def most_away(p, t, i, block):
 
 @kernel
 def look_further(p, o, t, block, lanes, count):
-    """Take the nearest points of lanes in all turns of both solutions, but for the first."""
+    """Take the nearest points of lanes: all periods of both solutions, except the first."""
     other, owners, n = np.empty(BLOCK), np.empty(LANES, np.int64), 0
     for j in range(count):
         i = lanes[j]

@@ -154,7 +154,7 @@ def has_other_cover(block, i, spare, spare_twist, flat):
 
 @kernel
 def nearest_covers(p, o, block, n):
-    """Take the nearest members over all covers but the first, which was looked at."""
+    """Take the nearest members over all covers but the first, which was compared before."""
     flat, reach_twist = int(p[o + HEADER.chart]) == SWING_TWIST, p[o + HEADER.reach_twist]
     reach, found = p[o + HEADER.reach], 0
     for i in range(n):  # nearly always none, which is soon seen
@@ -408,7 +408,7 @@ def project_poses(rotations, joints, offsets, p, tolerance, out, distances):
 
 @kernel
 def differences(p, o, block, listed, count, slopes):
-    """Write gradients of `count` listed lanes by central differences over turns about each axis."""
+    """Write gradients of `count` listed lanes by central differences about each axis."""
     trial = np.empty(BLOCK)
     for axis in range(3):
         for side in range(2):

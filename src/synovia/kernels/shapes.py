@@ -80,9 +80,8 @@ def nearest_in_polytope(p, count, axes, block, m):
             n, offset = -n, -p[lows + chosen]
         multiplier, meets, leaving = 0.0, np.inf, -1
         for _ in range(8):  # at most three planes can leave
-            # z is the part of n across the active normals, of which n has these shares, by the
-            # method of Gram and Schmidt. What is left of almost the same normal is mostly rounding,
-            # so its part along them is taken out twice.
+            # Gram–Schmidt: z is the part of n across the active normals, `shares` the rest of it.
+            # For nearly parallel normals z is mostly rounding, so it is made orthogonal twice.
             z = n
             for a in range(active):
                 e = vec3_at(normals, 3 * a)
@@ -125,7 +124,7 @@ def nearest_in_polytope(p, count, axes, block, m):
                 set_vec3(normals, 3 * a, vec3_at(normals, 3 * a + 3))
                 multipliers[a] = multipliers[a + 1]
         if meets == np.inf and leaving < 0:
-            break  # no point meets all planes to the last digit: this is as near as it gets
+            break  # rounding: no point meets all planes to the last digit
         worst, chosen, last = VIOLATION, -1, count - 1
         for j in range(0, count, 4):  # four independent comparisons
             j1, j2, j3 = min(j + 1, last), min(j + 2, last), min(j + 3, last)

@@ -148,9 +148,10 @@ def mat3_product(m, n):
 
 @kernel
 def solve_positive(matrix, factor, x):
-    """Solve a positive definite system, of which the lower half is read, by Cholesky decomposition.
+    """Solve a positive definite system by Cholesky decomposition.
 
-    `x` is the right side, then the solution. The factor's diagonal is inverted.
+    Only the lower half of the matrix is read. `x` is the right side, then the solution. Elements on
+    the diagonal of the factor are inverted.
     """
     n = x.shape[0]
     for a in range(n):

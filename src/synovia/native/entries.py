@@ -227,7 +227,7 @@ def entry_row(name: str, instances: list[Instance]) -> str:
 
 
 def header_text() -> str:
-    """Return the text of `synovia.h`, by which C programs apply limits.
+    """Return the text of `synovia.h`, the header for C programs.
 
     It depends on the package alone, not on where that is or how it was installed.
     """

@@ -398,8 +398,6 @@ class Expressions:
         if name in ("empty", "zeros"):
             return self.allocate(name, node)
         found = [self.expression(a) for a in node.args]
-        if name == "isfinite":
-            return Value(f"isfinite({found[0].code})", BOOL)
         if name not in FUNCTIONS or any(f.type not in ARITHMETIC_TYPES for f in found):
             raise self.fail(node, "not a function of kernels")
         return Value(f"{FUNCTIONS[name]}({', '.join(f.code for f in found)})", DOUBLE)
