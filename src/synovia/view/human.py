@@ -36,7 +36,7 @@ LIMBS = {
     "Foot": "leg",
     "Toes": "leg",
 }
-"""By role without its side. What hangs on a hand is the hand's."""
+"""The limb of a role without its side; joints below a hand form a group of their own."""
 
 
 @lru_cache(maxsize=4)

@@ -12,7 +12,7 @@ from ..limit import DependentLimit, Limit
 from ..model import LimitModel
 from ..skeleton import Clip, Pose, Skeleton, list_names, match
 
-FRAMES_PER_CONTROL = 60  # of a figure without a clip, which runs each control through its range
+FRAMES_PER_CONTROL = 60  # for the range of a control, in the clip made for a figure
 EDITED_KEY = "edited"
 """The key in the provenance for the joints whose limits were edited at a page."""
 
@@ -239,7 +239,7 @@ def _carry_edits(
 
 
 def limit_to_edit(limits: Limits, name: str) -> Limit:
-    """Return the limit of a joint, which must have one."""
+    """Return the limit of a joint; ValueError if it has none."""
     if name not in limits:
         raise ValueError(f"{name} has no limit to edit")
     return limits[name]
