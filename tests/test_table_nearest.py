@@ -9,7 +9,7 @@ import pytest
 
 from oracles import EXHAUSTIVE
 from synovia import kernels
-from synovia.shapes.theta_phi.packing import FREE, WallLists, lists_for, pack_lists
+from synovia.shapes.theta_phi.packing import WallLists, lists_for, pack_table
 from tables import MASKS, TURN, angles, directions, hard_directions, nearest_cell_point, table
 
 ANYWHERE = 5000 if EXHAUSTIVE else 200  # directions, beside those at borders and corners
@@ -114,8 +114,8 @@ def test_lists_of_walls_hold_the_nearest_of_all(kind, rng):
 
 def distances(lists, vectors):
     """How far outside directions with any twist are, by lists of walls."""
-    middle, half, gentle = (np.full(lists.legal.shape, value) for value in (np.pi, FREE, 1.0))
-    packed = pack_lists(lists, middle, half, gentle, np.eye(3), np.pi)
+    ends = (np.full(lists.legal.shape, value) for value in (-np.pi, np.pi))
+    packed = pack_table(lists, *ends, np.eye(3))
     points = np.column_stack([vectors, np.zeros(len(vectors))]).ravel()
     found = np.empty(len(vectors))
     kernels.shapes.project_directions(points, packed, np.empty_like(points), found)

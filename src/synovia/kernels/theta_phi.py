@@ -54,7 +54,7 @@ HEADER = Layout(
     around=Field(kind=OFFSET),
     nodes=Field(kind=OFFSET),
 )
-"""Followed by what `pack_lists` writes."""
+"""Followed by what `pack_table` writes."""
 DEEP = 4.0  # the code of a node is below this its depth inside, else the offset of its walls
 
 # Rows of the block. V is the direction in the table's frame, COLUMN and ROW its position, AT the

@@ -8,7 +8,7 @@ of the legal directions, else 0.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import singledispatch
+from functools import partial, singledispatch
 from itertools import pairwise
 
 import numpy as np
@@ -50,7 +50,7 @@ __all__ = ["Boundary", "Surface", "free_ends", "pieces", "shape_boundary", "shap
 CELLS = 8  # of the default's grid along its longest side, for each level of detail
 GRID_HALVINGS = 8  # bisection steps on edges of the grid that cross the boundary
 FIRST_STEP, DOUBLINGS = 1.5, 40  # of the search outwards: first step in depths, doublings of it
-ON_ELLIPSE = 1e-9  # radius below 1 up to which a point is on the boundary of the swing
+ON_CYLINDER = 1e-9  # distance from the axis below 1 up to which a point is on the unit cylinder
 SHARE, ON_RIM = 3, 4  # columns of a boundary's points: share of the twist, and 1 on the rim
 FREE = 1e-9  # radians below 2π up to which a range of twists is free
 MAX_ROW = 0.5 * np.pi  # radians of twist from one row of triangles of a wall to the next
@@ -153,8 +153,16 @@ def _(shape: Ellipsoid, detail: int = 1) -> Boundary:
 
 @shape_boundary.register
 def _(shape: Product, detail: int = 1) -> Boundary:
-    # The outline of the swing, extruded from low to high.
-    outline = _outline(shape, 8 * 2**detail)
+    # The outline of the swing, extruded from low to high; that of an ellipse is a unit circle.
+    swing = shape.swing
+    midpoint, place = mean_of, None
+    if isinstance(swing, Ellipsoid):
+        angle = np.linspace(0.0, TURN, 8 * 2**detail, endpoint=False)
+        outline = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        midpoint, place = _midpoint_on_cylinder, partial(_in_ellipse, swing)
+    else:
+        from_middle = swing.corners - swing.corners.mean(axis=0)
+        outline = swing.corners[np.argsort(np.arctan2(from_middle[:, 1], from_middle[:, 0]))]
     n = len(outline)
     middle = outline.mean(axis=0)
     rings = [np.column_stack([outline, np.full(n, t)]) for t in (shape.low, shape.high)]
@@ -164,36 +172,22 @@ def _(shape: Product, detail: int = 1) -> Boundary:
     bottom = np.stack([j, i, np.full(n, 2 * n)], 1)
     top = np.stack([i + n, j + n, np.full(n, 2 * n + 1)], 1)
     points, triangles = np.concatenate([*rings, ends]), np.concatenate([sides, bottom, top])
-    swing = shape.swing
-    if not isinstance(swing, Ellipsoid):
-        return Boundary(points, triangles)
-    return Boundary(points, triangles, lambda start, end: _midpoint_on_ellipse(swing, start, end))
+    return Boundary(points, triangles, midpoint, place or np.asarray)
 
 
-def _outline(shape: Product, n: int) -> Points:
-    """Return points (m, 2) in order around the swing: its corners, or `n` points of an ellipse."""
-    if isinstance(shape.swing, Ellipsoid):
-        angle = np.arange(n) * 2.0 * np.pi / n
-        circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-        return (circle * shape.swing.radii) @ shape.swing.axes + shape.swing.center
-    corners = shape.swing.corners
-    from_middle = corners - corners.mean(axis=0)
-    return corners[np.argsort(np.arctan2(from_middle[:, 1], from_middle[:, 0]))]
+def _in_ellipse(swing: Ellipsoid, points: Points) -> Points:
+    """Return points (n, 3) of the unit cylinder, moved to the cylinder over `swing`."""
+    plane = (points[:, :2] * swing.radii) @ swing.axes + swing.center
+    return np.column_stack([plane, points[:, 2]])
 
 
-def _midpoint_on_ellipse(swing: Ellipsoid, start: Points, end: Points) -> Points:
-    """Return midpoints of edges; those of edges between points of the ellipse are moved onto it."""
+def _midpoint_on_cylinder(start: Points, end: Points) -> Points:
+    """Return midpoints of edges; those between points of the unit cylinder are moved onto it."""
     middle = mean_of(start, end)
-    on_ellipse = np.minimum(_radius(swing, start), _radius(swing, end)) > 1.0 - ON_ELLIPSE
-    radius = np.where(on_ellipse, np.maximum(_radius(swing, middle), 1e-300), 1.0)
-    middle[:, :2] = swing.center + (middle[:, :2] - swing.center) / radius[:, None]
+    lengths = [np.linalg.norm(points[:, :2], axis=1) for points in (start, end, middle)]
+    on_cylinder = np.minimum(lengths[0], lengths[1]) > 1.0 - ON_CYLINDER
+    middle[:, :2] /= np.where(on_cylinder, np.maximum(lengths[2], 1e-300), 1.0)[:, None]
     return middle
-
-
-def _radius(swing: Ellipsoid, points: Points) -> Scalars:
-    """Return the distance from the centre as a share of that of the ellipse, 1 on it: (n,)."""
-    along = (points[:, :2] - swing.center) @ swing.axes.T
-    return np.asarray(np.linalg.norm(along / np.maximum(swing.radii, 1e-150), axis=-1))
 
 
 @shape_boundary.register

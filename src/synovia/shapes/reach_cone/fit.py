@@ -204,7 +204,10 @@ def fit_cone(
             f"{MOST:.6g}; give another visible point"
         )
     begins = _spread(azimuth, angle, vertices)
-    number, past, step = _sectors(azimuth, begins)
+    around = azimuth % TURN
+    number = (np.searchsorted(begins, around, side="right") - 1) % vertices  # of the sector
+    past = (around - begins[number]) % TURN  # the beginning of the sector
+    step = np.diff(begins, append=begins[:1] + TURN)
     cotangents = _boundary(number, past, step, np.maximum(angle, 1e-9))
     corners = from_polar(begins, np.arctan2(1.0, cotangents), middle)
     return (corners, *fit_twists(corners, middle, directions, twists))
@@ -233,14 +236,6 @@ def _spread(azimuth: Scalars, angle: Scalars, vertices: int) -> Scalars:
     return np.asarray(np.sort((turned + np.arctan2(axes[1, 1], axes[0, 1])) % TURN))
 
 
-def _sectors(azimuth: Scalars, begins: Scalars) -> tuple[Ints, Scalars, Scalars]:
-    """Return each sample's sector, how far past its beginning it is, and the sectors' widths."""
-    around = azimuth % TURN
-    number = (np.searchsorted(begins, around, side="right") - 1) % len(begins)
-    step = np.diff(begins, append=begins[:1] + TURN)
-    return number, (around - begins[number]) % TURN, step
-
-
 def _boundary(number: Ints, past: Scalars, step: Scalars, angle: Scalars) -> Scalars:
     """Return the cotangents of the least angles at the vertices that contain every sample."""
     n = len(step)
@@ -263,11 +258,12 @@ def _boundary(number: Ints, past: Scalars, step: Scalars, angle: Scalars) -> Sca
     least = 1.0 / np.tan(farthest)
     widest = np.maximum(step, np.roll(step, 1))
     least = np.where(least > 0.0, least * np.cos(0.5 * widest), least)
+    low, high = least - 1e-9 * np.abs(least), np.maximum(least, 1.0 / np.tan(LEAST))
     cotangents = 1.0 / np.tan(farthest)
     for _ in range(2):
         # The area falls by sin³ of the angle as the cotangent grows.
         weights = (step + np.roll(step, 1)) * np.sin(np.arctan2(1.0, cotangents)) ** 3
-        cotangents = _solve_cotangents(weights, matrix, bound, least)
+        cotangents = _minimize(-weights / weights.max(), matrix, bound, low, high, "boundary")
     return _lower(cotangents, number, past, step, angle)
 
 
@@ -280,12 +276,6 @@ def _matrix(number: Ints, past: Scalars, step: Scalars) -> Any:
     wide = step[number]
     shares = np.concatenate([np.sin(wide - past), np.sin(past)]) / np.tile(np.sin(wide), 2)
     return csr_array((np.maximum(shares, 0.0), (rows, columns)), shape=(len(number), len(step)))
-
-
-def _solve_cotangents(weights: Scalars, matrix: Any, bound: Scalars, least: Scalars) -> Scalars:
-    """Return the greatest cotangents, by `weights`, that keep all constraints."""
-    low, high = least - 1e-9 * np.abs(least), np.maximum(least, 1.0 / np.tan(LEAST))
-    return _minimize(-weights / weights.max(), matrix, bound, low, high, "boundary")
 
 
 def _lower(

@@ -11,11 +11,10 @@ from ...arrays import TURN, Floats, Ints, Mask, Scalars
 from ...kernels.layout import TABLE
 from . import grid
 
-# Walls: where legal and illegal cells meet, and which walls can be nearest to where.
-
 WIDEST = 0.25 * np.pi  # of the first nodes that are looked at; wider ones would have poor bounds
 MANY = 5_000  # cells; for fewer, the places of lists are finer than the cells
 LONGEST = 0.75 * np.pi  # of walls along a parallel
+FREE = 1e6  # radians; half a range of twists that nothing bounds
 
 
 def walls_between(legal: Mask) -> Floats:
@@ -96,14 +95,12 @@ def lists_for(legal: Mask) -> WallLists:
     return WallLists(legal, walls, fine, start, number, clearance)
 
 
-FREE = 1e6  # half a range of twists that nothing bounds
-
-
-def pack_table(legal: Mask, low: Floats, high: Floats, frame: Floats) -> Floats:
+def pack_table(lists: WallLists, low: Floats, high: Floats, frame: Floats) -> Floats:
     """Return the kind and the parameters, as `kernels.theta_phi` reads them.
 
     `low` and `high` are the ends of the twists at the centres of all cells.
     """
+    legal = lists.legal
     slope = np.maximum(grid.slopes(low, legal), grid.slopes(high, legal))
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     # A quarter of a cell from the walls the depth is exact; where the twist is free, anywhere.
@@ -111,21 +108,6 @@ def pack_table(legal: Mask, low: Floats, high: Floats, frame: Floats) -> Floats:
     if (half >= 0.5 * TURN).all():
         half, deep = np.full_like(half, FREE), np.pi
     gentle = 1.0 / np.hypot(1.0, grid.slopes_around(slope))
-    return pack_lists(lists_for(legal), middle, half, gentle, frame, deep)
-
-
-def pack_lists(
-    lists: WallLists,
-    middle: Floats,
-    half: Floats,
-    gentle: Floats,
-    frame: Floats,
-    deep: float,
-) -> Floats:
-    """Return the packed form with these lists of walls, and values at the centres of all cells.
-
-    Those are the middle and the half of the range of twists, and how gently its ends slope around.
-    """
     rooms = np.broadcast_to(grid.clearance_around(middle.shape)[:, None], gentle.shape)
     around = np.stack([gentle, rooms], axis=-1).ravel()
     twists = np.stack([grid.pad(middle), grid.pad(half)], axis=-1).ravel()

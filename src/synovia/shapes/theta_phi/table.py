@@ -26,7 +26,7 @@ from ..directional import Directional, unit_directions
 from ..region import sample_points
 from . import grid
 from .fit import add_samples, fit_table, grid_for
-from .packing import pack_table
+from .packing import lists_for, pack_table
 
 CELL = float(np.radians(5.0))
 """The size of a cell, in radians, unless another is given."""
@@ -177,7 +177,15 @@ class ThetaPhi(Directional):
 
         It is within both. They must have the same cells and axes.
         """
-        check_alike(self, other)
+        if not isinstance(other, type(self)):
+            raise ValueError(f"only tables intersect a table, got {type(other).__name__}")
+        if self.counts.shape != other.counts.shape:
+            raise ValueError(
+                "tables must have the same cells to intersect, "
+                f"got {self.counts.shape} and {other.counts.shape}"
+            )
+        if np.abs(self.frame - other.frame).max() > 1e-12:
+            raise ValueError("tables must have the same frame to intersect")
         both = self.legal & other.legal
         legal, low, high = intersect_tables(both, self._ends, other._ends)
         counts = np.where(legal, np.minimum(self.counts, other.counts), 0.0)
@@ -193,7 +201,7 @@ class ThetaPhi(Directional):
 
     @cached_property
     def packed(self) -> Floats:
-        return pack_table(self.legal, *self._ends, self.frame)
+        return pack_table(lists_for(self.legal), *self._ends, self.frame)
 
     @property
     def twist_bounds(self) -> tuple[float, float]:
@@ -313,17 +321,6 @@ def _crossings(outline: Vectors, start: Vectors, end: Vectors) -> Ints:
     towards = np.einsum("ijk,ijk->ij", meet, (start + end)[:, None])
     same = towards * np.einsum("ijk,jk->ij", meet, outline + following) > 0.0
     return np.asarray((apart & ends_apart & same).sum(axis=1))
-
-
-def check_alike(table: ThetaPhi, other: ThetaPhi) -> None:
-    """Raise ValueError unless both are tables, with the same cells and axes."""
-    if not isinstance(other, type(table)):
-        raise ValueError(f"only tables intersect a table, got {type(other).__name__}")
-    ours, theirs = table.counts.shape, other.counts.shape
-    if ours != theirs:
-        raise ValueError(f"tables must have the same cells to intersect, got {ours} and {theirs}")
-    if np.abs(table.frame - other.frame).max() > 1e-12:
-        raise ValueError("tables must have the same frame to intersect")
 
 
 def intersect_tables(
