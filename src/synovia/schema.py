@@ -231,8 +231,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 def without_none(hint: Any) -> Any:
     """Return the type `X` of `X | None`."""
-    members = [each for each in get_args(hint) if each is not types.NoneType]
-    return reduce(or_, members)
+    return reduce(or_, (member for member in get_args(hint) if member is not types.NoneType))
 
 
 @cache
@@ -252,7 +251,8 @@ def _decoder(hint: Any, codec: Codec) -> Decoder:
     if origin is Literal:
         return partial(_decode_choice, arguments)
     if types.NoneType in arguments:
-        return partial(_decode_optional, _decoder(without_none(hint), codec))
+        inner = _decoder(without_none(hint), codec)
+        return lambda value, sizes: None if value is None else inner(value, sizes)
     if origin in (list, tuple):
         return partial(_decode_list, _decoder(arguments[0], codec), origin)
     if origin is dict:
@@ -300,12 +300,8 @@ def _decode_number(value: Any, sizes: Sizes) -> float:
     return float(value)
 
 
-def _decode_optional(decoder: Decoder, value: Any, sizes: Sizes) -> Any:
-    return None if value is None else decoder(value, sizes)
-
-
 def _decode_choice(allowed: tuple[Any, ...], value: Any, sizes: Sizes) -> Any:
-    if any(type(value) is type(each) and value == each for each in allowed):
+    if any(type(value) is type(choice) and value == choice for choice in allowed):
         return value
     raise _fail(" or ".join(map(str, allowed)), value)
 
@@ -397,13 +393,11 @@ def _decode_within(decoder: Decoder, allowed: Within, value: Any, sizes: Sizes) 
     decoded = decoder(value, sizes)
     if decoded is None:
         return None
-    what, numbers = "a list whose length is", decoded
-    if isinstance(allowed, EachWithin):
-        what = "numbers"
-    elif isinstance(decoded, int | float):
+    what, numbers = "numbers", decoded
+    if isinstance(decoded, int | float):
         what = "a number"
-    else:
-        numbers = len(decoded)
+    elif not isinstance(allowed, EachWithin):
+        what, numbers = "a list whose length is", len(decoded)
     if np.all(numbers >= allowed.low) and np.all(numbers <= allowed.high):
         return decoded
     ends = f"of at least {allowed.low:g}"
@@ -420,14 +414,13 @@ def size_parts(size: Any) -> tuple[Any, int]:
     return letter, int(least or 0)
 
 
-def _fits(found: tuple[int, ...], wanted: tuple[Any, ...], sizes: Sizes) -> bool:
+def _fits(shape: tuple[int, ...], annotated: tuple[Any, ...], sizes: Sizes) -> bool:
     """Return True if a shape is as annotated, and note what its letters stand for."""
-    if len(found) != len(wanted):
+    if len(shape) != len(annotated):
         return False
-    for size, n in zip(wanted, found, strict=True):
-        name, least = size_parts(size)
-        expected = sizes.setdefault(name, n) if isinstance(name, str) else name
-        if n < least or expected not in (None, n):
+    for count, (name, least) in zip(shape, map(size_parts, annotated), strict=True):
+        expected = sizes.setdefault(name, count) if isinstance(name, str) else name
+        if count < least or expected not in (None, count):
             return False
     return True
 
@@ -435,8 +428,7 @@ def _fits(found: tuple[int, ...], wanted: tuple[Any, ...], sizes: Sizes) -> bool
 def describe_shape(shape: tuple[Any, ...], sizes: Sizes, what: str = "numbers") -> str:
     """Return an annotated shape as an error shows it: "3 by any numbers"."""
     words = []
-    for size in shape:
-        name, least = size_parts(size)
+    for name, least in map(size_parts, shape):
         known = sizes.get(name, name) if isinstance(name, str) else name
         anything = f"at least {least}" if least else "any"
         words.append(str(known) if isinstance(known, int) else anything)
