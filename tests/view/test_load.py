@@ -74,11 +74,10 @@ def test_hundreds_of_idle_strangers_end_nothing(tmp_path):
         first = stack.enter_context(opened(url))
         grown = {"joint": "LeftArm", "edit": "number", "field": "high", "index": 0, "deg": 77.0}
         assert asked(first, "edit", **grown, stroke=None)["state"]["unsaved"] is True
-        with contextlib.ExitStack() as strangers:
-            for _ in range(STRANGERS):
-                stranger = socket.create_connection((place.hostname, place.port), timeout=60)
-                strangers.enter_context(stranger)
-            assert asked(first, "open")["state"]["undo"] == "number, LeftArm"
+        for _ in range(STRANGERS):
+            stranger = socket.create_connection((place.hostname, place.port), timeout=60)
+            stack.enter_context(stranger)
+        assert asked(first, "open")["state"]["undo"] == "number, LeftArm"
         with urllib.request.urlopen(url, timeout=60) as answer:
             assert b"Synovia" in answer.read()
         second = stack.enter_context(opened(url))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import mimetypes
@@ -195,6 +196,16 @@ def test_a_bad_request_is_answered_with_the_reason(server, text, said):
 def test_doubled_names_are_refused(server, twice):
     more = twice.format(port=server.guard.port) + "\r\n"
     assert fetched(server, f"/{server.guard.token}/", more=more)[0] == 400
+
+
+def test_strangers_who_say_nothing_are_hung_up_on(server, monkeypatch):
+    monkeypatch.setattr(server_module, "MAX_UNAUTHENTICATED", 3)
+    where = ("127.0.0.1", server.guard.port)
+    with contextlib.ExitStack() as stack, page(server) as line:
+        idle = [stack.enter_context(socket.create_connection(where, timeout=60)) for _ in range(6)]
+        assert fetched(server, f"/{server.guard.token}/")[0] == 200
+        assert [stranger.recv(1) for stranger in idle[:3]] == [b"", b"", b""]  # the oldest went
+        assert "error" not in asked(line, "open")[0]  # who has the token stays
 
 
 def test_slow_requests_have_a_time(scene, server, monkeypatch):

@@ -166,6 +166,7 @@ DEFLATE = {"level": 6, "memLevel": 8}
 MAX_PAGES = 32  # at a time
 KEEP_SECONDS = 0.5  # between checks for unsaved edits to keep
 REQUEST_SECONDS = 5.0  # in which a connection must have sent its request
+MAX_UNAUTHENTICATED = 16  # connections without the token yet; for one more, the oldest is closed
 BACKLOG = 128  # connections that the system keeps until they are accepted
 POLL_SECONDS = 0.2  # after which the listener checks whether it was closed
 PAUSE_SECONDS = 0.02  # after a connection could not be accepted
@@ -174,11 +175,14 @@ PAUSE_SECONDS = 0.02  # after a connection could not be accepted
 class Listener(socket.socket):
     """A listening socket that accepts again after any error, until it is closed.
 
-    When no file descriptors are left, it waits until idle connections have been closed.
+    If too many connections lack the token, or no file descriptors are left, the oldest of them is
+    closed, so that a page with the token always connects.
     """
 
     def __init__(self, family: socket.AddressFamily, address: str, port: int) -> None:
         super().__init__(family, socket.SOCK_STREAM)
+        self._unauthenticated: dict[socket.socket, None] = {}
+        self._lock = threading.Lock()
         try:
             if os.name == "posix":  # elsewhere it would share a port with others
                 self.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -195,13 +199,37 @@ class Listener(socket.socket):
         """Return the next connection and its address; OSError only after `close`."""
         while True:
             try:
-                return super().accept()
+                connection, address = super().accept()
             except TimeoutError:
-                pass
+                continue
             except OSError:
                 if self.fileno() < 0:
                     raise
+                self._close_oldest(keep=0)
                 time.sleep(PAUSE_SECONDS)
+                continue
+            with self._lock:
+                self._unauthenticated[connection] = None
+            self._close_oldest(keep=MAX_UNAUTHENTICATED)
+            return connection, address
+
+    def authenticate(self, connection: socket.socket) -> None:
+        """Note that a connection has sent the token: it is not closed for others any more."""
+        with self._lock:
+            self._unauthenticated.pop(connection, None)
+
+    def _close_oldest(self, keep: int) -> None:
+        """End the oldest connection without the token if there are more than `keep`.
+
+        Its own thread closes it then.
+        """
+        with self._lock:
+            waiting = [other for other in self._unauthenticated if other.fileno() >= 0]
+            ended = waiting[: len(waiting) > keep]
+            self._unauthenticated = dict.fromkeys(waiting[len(ended) :])
+        for oldest in ended:
+            with contextlib.suppress(OSError):
+                oldest.shutdown(socket.SHUT_RDWR)
 
 
 class PageSocket(ServerConnection):
@@ -326,6 +354,7 @@ class PageServer:
         if wanted is None:
             reason = "the link lacks its token: use the whole link\n"
             return self._response(HTTPStatus.FORBIDDEN, reason)
+        self._listener.authenticate(connection.socket)
         if wanted == SOCKET:
             if not self.guard.allows_origin(origin, host):
                 return self._response(HTTPStatus.FORBIDDEN, "only the page may open the socket\n")
