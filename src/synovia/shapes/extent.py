@@ -60,7 +60,9 @@ class Extent:
         while len(centers) < CELLS and half.max() > ROUNDING:
             half = 0.5 * half
             centers = (centers[:, None] + signs * half).reshape(-1, len(low))
-            centers = centers[self.region.distance(centers) <= np.linalg.norm(half)]
+            distance = self.region.distance(centers)
+            # At least one is kept, even of a region that is a point up to rounding.
+            centers = centers[distance <= max(np.linalg.norm(half), distance.min())]
         return centers, half
 
     @property
