@@ -3,13 +3,13 @@
 # make test-matrix  the tests on each Python, instruction set and BLAS thread count of tools/run_matrix.py
 # make lint   format, lint and types alone
 # make page   build the page of `synovia view`, which both do themselves
-# make kernels  compile the kernels, and make the bodies, which both do themselves
+# make kernels  compile the kernels, which both do themselves
 # make test-opensim  knee and scapula against OpenSim, in an environment of its own
 # make test-torch  limits as a loss, in an environment of its own
 # make test-engines  exports in OpenSim, USD, Pinocchio, Newton and yourdfpy, likewise
 # make blender  the extension for Blender, as dist/synovia-blender-*.zip
 # make test-blender  the extension in Blender, in environments of their own
-# make wheels  wheels for Linux, macOS and Windows, and WebAssembly, in dist/
+# make wheels  wheels for Linux, macOS and Windows, in dist/
 # make packages  sdist and wheel, in dist/
 # make test-packages  both as users get them, on each Python that is here
 # make npm    the npm package, as dist/synovia-*.tgz
