@@ -206,56 +206,6 @@ def support(shape, directions):
     return best
 
 
-def nearest_by_nnls(A, b, point):
-    """The nearest point of A x <= b by Lawson and Hanson's least distance programming."""
-    from scipy.optimize import nnls
-
-    # x = point + y: minimise |y| with -A y >= A point - b.
-    G, h = -A, A @ point - b
-    E = np.vstack([G.T, h])
-    f = np.append(np.zeros(A.shape[1]), 1.0)
-    u, _ = nnls(E, f)
-    r = E @ u - f
-    return point - r[:-1] / r[-1]
-
-
-def nearest_in_ellipsoid(shape, points):
-    """The nearest point of an ellipsoid: bisect Lagrange's multiplier in long doubles."""
-    axes, radii = shape.axes.astype(np.longdouble), shape.radii.astype(np.longdouble)
-    y = (points - shape.center).astype(np.longdouble) @ axes.T
-    low = np.zeros(len(y), np.longdouble)
-    high = radii.max() * np.sqrt((y * y).sum(axis=1)) + np.longdouble(1e-300)
-
-    def level(t):
-        bottom = radii**2 + t[:, None]
-        share = np.divide(radii * y, bottom, out=np.zeros_like(bottom), where=bottom > 0)
-        return (share * share).sum(axis=1)
-
-    inside = ((np.abs(y) <= radii) | (radii > 0)).all(axis=1) & (level(low) <= 1)
-    for _ in range(300):
-        middle = (low + high) / 2
-        beyond = level(middle) > 1
-        low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
-    bottom = radii**2 + high[:, None]
-    foot = np.divide(radii**2 * y, bottom, out=np.zeros_like(bottom), where=bottom > 0)
-    foot = np.where(inside[:, None], y, foot)
-    return (foot @ axes).astype(float) + shape.center
-
-
-def nearest(shape, points):
-    """The nearest member of each point, by slow means."""
-    if isinstance(shape, Ellipsoid):
-        return nearest_in_ellipsoid(shape, points)
-    if isinstance(shape, Product):
-        swing = nearest(shape.swing, points[:, :2])
-        return np.column_stack([swing, np.clip(points[:, 2], shape.low, shape.high)])
-    A, b = halfspaces(shape)
-    outside = (points @ A.T > b).any(axis=1)
-    result = points.copy()
-    result[outside] = [nearest_by_nnls(A, b, point) for point in points[outside]]
-    return result
-
-
 # Limits, cover by cover.
 
 

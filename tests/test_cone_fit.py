@@ -121,19 +121,6 @@ def test_a_union_holds_what_any_part_holds(union, rng):
     assert np.array_equal(projected, nearest[each.argmin(axis=0), np.arange(len(points))])
 
 
-def test_a_union_counts_overlaps_once(union, rng):
-    twin = Union((union.parts[0], union.parts[0]))
-    assert twin.measure == pytest.approx(union.parts[0].measure, rel=1e-9)
-    directions = np.column_stack([sphere(300_000, rng), rng.uniform(-np.pi, np.pi, 300_000)])
-    expected = 4.0 * np.pi * TURN * union.contains(directions).mean()
-    assert union.measure == pytest.approx(expected, rel=0.05)
-    members = union.scatter(20_000, rng)
-    assert union.contains(members).all()
-    inner = union.parts[2]
-    share = inner.contains(directions).sum() / union.contains(directions).sum()
-    assert inner.contains(members).mean() == pytest.approx(share, abs=0.03)
-
-
 def test_the_surface_of_a_union_has_no_inner_walls(union):
     surface = shape_surface(union, 3)
     alone = sum(len(shape_surface(part, 3).triangles) for part in union.parts)

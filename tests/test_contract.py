@@ -189,7 +189,7 @@ def test_the_measure_is_the_volume_and_members_are_scattered_evenly(shape, rng):
 def test_the_surface_is_closed_and_encloses_the_measure(shape):
     if shape.name == "union" or np.any(getattr(shape, "wraps", 0.0)):
         return  # with seams between parts, or open where an axis wraps
-    surface = shape_surface(shape, 4 if len(getattr(shape, "values", ())) < 8 else 3)
+    surface = shape_surface(shape, 5 if len(getattr(shape, "values", ())) < 8 else 3)
     if isinstance(shape, Directional):
         widths = np.diff(shape.twist_range(surface.vertices[:, :3]), axis=1)
         if widths.max(initial=0.0) >= TURN - 1e-9:

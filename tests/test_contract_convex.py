@@ -12,7 +12,6 @@ from oracles import (
     curved,
     directions,
     fitted,
-    lengths,
     queries,
     spanned,
     support,
@@ -68,20 +67,6 @@ def test_bounds_are_tight(shape):
     low, high = shape.bounds
     assert np.allclose(high, support(shape, np.eye(3)), atol=1e-8)
     assert np.allclose(low, -support(shape, -np.eye(3)), atol=1e-8)
-
-
-def test_triangles_face_outwards(thick):
-    surface = shape_surface(thick)
-    a, b, c = np.moveaxis(surface.vertices[surface.triangles], 1, 0)
-    normal = np.cross(b - a, c - a)
-    area = lengths(normal) / 2.0
-    middle = surface.vertices.mean(axis=0)
-    assert ((normal * (a - middle)).sum(axis=1) >= -1e-12).all()
-    normal = normal[area > 1e-9] / (2.0 * area[area > 1e-9, None])
-    gap = support(thick, normal) - (normal * a[area > 1e-9]).sum(axis=1)
-    assert gap.min() >= -1e-9
-    if not curved(thick):
-        assert gap.max() < 1e-7
 
 
 def test_more_detail_comes_nearer_to_a_curved_boundary(thick, rng):

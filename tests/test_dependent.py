@@ -82,8 +82,8 @@ def narrower(family: str) -> DependentMargin:
 
 
 PAIRS = {
-    **{f"{name} drives a hinge": (name, "range") for name in SHAPES},
     **{f"a box drives a {name}": ("box", name) for name in SHAPES},
+    "a distance-field drives a hinge": ("distance-field", "range"),
     "a reach-cone drives a twist": ("reach-cone", "twist"),
     "a kdop drives a hinge, by its twist too": ("kdop", "by rotation"),
     "hinges drive a hinge": ("hinges", "range"),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fields import EULER
+from oracles import triangle_distance
 from synovia import DistanceField, EulerZYZ, Limit, RotationVector, quat
 from synovia.learn import field_from_paths
 from synovia.learn.people import subdivide
@@ -132,28 +133,10 @@ def test_distances_anew_are_distances_to_the_level():
 
 
 def to_triangles(points, corners, shifts):
-    """The plainest way: every point from every triangle, by feet on faces and on edges."""
-    best = np.full(len(points), np.inf)
-    for shift in shifts:
-        moved = points + shift
-        for a, b, c in corners:
-            for start, end in ((a, b), (b, c), (c, a)):
-                way = end - start
-                t = np.clip((moved - start) @ way / max(way @ way, 1e-300), 0.0, 1.0)
-                foot = start + t[:, None] * way
-                best = np.minimum(best, np.linalg.norm(moved - foot, axis=1))
-            normal = np.cross(b - a, c - a)
-            if normal @ normal < 1e-30:
-                continue
-            height = (moved - a) @ normal / (normal @ normal)
-            foot = moved - height[:, None] * normal
-            sides = [
-                np.cross(end - start, foot - start) @ normal
-                for start, end in ((a, b), (b, c), (c, a))
-            ]
-            above = np.min(sides, axis=0) >= 0.0
-            best = np.where(above, np.minimum(best, np.linalg.norm(foot - moved, axis=1)), best)
-    return best
+    """Return the distance of each point to the nearest triangle, over all images."""
+    images = np.repeat((points[:, None] + shifts).reshape(-1, 3), len(corners), axis=0)
+    every = np.tile(corners, (len(points) * len(shifts), 1, 1))
+    return triangle_distance(images, every).reshape(len(points), -1).min(axis=1)
 
 
 @pytest.mark.parametrize("wraps", [np.zeros(3, bool), WRAPS], ids=["open", "wrapped"])

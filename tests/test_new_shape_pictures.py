@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -17,7 +15,7 @@ from synovia import DirectionTwist, Limit, LimitModel, RotationVector, Skeleton,
 from synovia.charts import CHARTS
 from synovia.io import save_limits
 from synovia.mesh import DRAFT, boundary, coordinate_names, sheet_and_boundary
-from synovia.shapes import SHAPES, Box, Directional
+from synovia.shapes import SHAPES, Box
 from synovia.shapes.mesh import shape_surface
 from synovia.view import messages
 from synovia.view.answers import answer
@@ -25,70 +23,31 @@ from synovia.view.scene import scene_of
 from synovia.view.session import Session
 
 Ball, Torus = load("shapes", "ball").Ball, load("shapes", "torus").Torus
+RoundCone = load("shapes", "round_cone").RoundCone
 REFERENCE = quat.exp(np.array([0.4, -0.3, 0.2]))
 AXIS = np.array([0.0, 0.6, 0.8])
 ARM = "LeftArm"
 STEP = np.radians(0.1)
 
 
-@dataclass(frozen=True, eq=False)
-class Cap(Directional):
-    """All directions within `angle` of z, with twists of up to `twist` either way."""
-
-    angle: float
-    twist: float
-
-    name: ClassVar[str] = "cap"
-
-    @classmethod
-    def fit(cls, points, *, margin=0.0):
-        """Return the smallest cap around `points`, `margin` larger."""
-        far = float(np.arccos(np.clip(points[:, 2], -1.0, 1.0)).max())
-        return cls(far + margin, float(np.abs(points[:, 3]).max()) + margin)
-
-    def contains_direction(self, directions):
-        return self._beyond(directions) <= 1e-12
-
-    def twist_range(self, directions):
-        return np.broadcast_to([-self.twist, self.twist], (*directions.shape[:-1], 2))
-
-    def _beyond(self, directions):
-        return np.arctan2(np.hypot(*directions[..., :2].T).T, directions[..., 2]) - self.angle
-
-    def distance(self, points):
-        parts = np.stack([self._beyond(points), np.abs(points[..., 3]) - self.twist])
-        outside = np.linalg.norm(np.maximum(parts, 0.0), axis=0)
-        return np.where(outside > 0.0, outside, parts.max(axis=0))
-
-    def project(self, points):
-        across = points[..., :2] / np.maximum(np.hypot(*points[..., :2].T).T, 1e-300)[..., None]
-        far = np.concatenate(
-            [np.sin(self.angle) * across, np.full((*points.shape[:-1], 1), np.cos(self.angle))],
-            axis=-1,
-        )
-        outside = (self._beyond(points) > 0.0)[..., None]
-        direction = np.where(outside, far, points[..., :3])
-        twist = np.clip(points[..., 3:], -self.twist, self.twist)
-        return np.concatenate([direction, twist], axis=-1)
-
-
+CONE = RoundCone([0.28, 0.0, 0.96], 0.7, 0.5)
 LIMITS = {
     "ball in rotation-vector": (RotationVector(REFERENCE), Ball(0.7)),
     "ball in swing-twist": (CHARTS["swing-twist"](REFERENCE, AXIS), Ball(0.7)),
     "torus": (RotationVector(REFERENCE), Torus(0.8, 0.25, np.eye(3)[2])),
     "grown torus": (RotationVector(REFERENCE), Torus(0.8, 0.25, np.eye(3)[2]).grow(0.05)),
-    "cap": (DirectionTwist(REFERENCE, np.eye(3)[2]), Cap(0.7, 0.5)),
-    "grown cap": (DirectionTwist(REFERENCE, np.eye(3)[2]), Cap(0.7, 0.5).grow(0.05)),
+    "round cone": (DirectionTwist(REFERENCE, np.eye(3)[2]), CONE),
+    "grown round cone": (DirectionTwist(REFERENCE, np.eye(3)[2]), CONE.grow(0.05)),
 }
 
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch):
-    for kind in (Ball, Torus, Cap):
+    for kind in (Ball, Torus, RoundCone):
         register(monkeypatch, SHAPES, kind)
 
 
-FEW = ("ball in swing-twist", "grown torus", "grown cap")
+FEW = ("ball in swing-twist", "grown torus", "grown round cone")
 """CI draws one of each shape: what is grown is drawn from what is not."""
 
 
@@ -103,7 +62,7 @@ def solid(request):
     return Limit(*LIMITS[request.param])
 
 
-@pytest.fixture(params=LIMITS if EXHAUSTIVE else ("grown cap",))
+@pytest.fixture(params=LIMITS if EXHAUSTIVE else ("grown round cone",))
 def edited(request):
     return Limit(*LIMITS[request.param])
 
@@ -141,7 +100,7 @@ def coloured(figure):
 
 
 def test_a_limit_is_drawn(solid):
-    """The command line draws the cap."""
+    """The command line draws the cone."""
     pytest.importorskip("matplotlib")
     from synovia.draw import draw_joint, draw_limit
 
@@ -151,7 +110,7 @@ def test_a_limit_is_drawn(solid):
 
 def test_the_command_line_draws_it(tmp_path):
     pytest.importorskip("matplotlib")
-    limit = Limit(*LIMITS["grown cap"])
+    limit = Limit(*LIMITS["grown round cone"])
     bones = clip(frames=2).skeleton
     save_limits(LimitModel({ARM: limit}, bones), tmp_path / "a.limits.json")
     picture = tmp_path / "a.png"
@@ -195,7 +154,7 @@ def test_the_page_has_its_picture_and_its_family(limit):
     assert [name for name, family in names.items() if family["sculptable"]] == ["distance-field"]
 
 
-@pytest.mark.parametrize("family", ["ball", "torus", "cap"])
+@pytest.mark.parametrize("family", ["ball", "torus", "round-cone"])
 def test_a_limit_is_refitted_to_it(family):
     model = LimitModel.fit([clip(size=0.5, frames=60)], "box", joints=[ARM])
     session = Session(scene_of(model, clip("wild", size=0.6, frames=60)))

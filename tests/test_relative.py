@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 from oracles import random_quats
 from synovia import Clip, Limit, LimitModel, Pose, Skeleton, load_limits, quat, save_limits
@@ -58,32 +59,16 @@ def poses(n, seed, size=1.5):
 
 
 def from_chest(pose):
-    """The plainest way: matrices multiplied along the chain."""
-    w, x, y, z = np.moveaxis(pose.rotations[..., 1:4, :], -1, 0)
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-    each = np.moveaxis(np.array(rows), (0, 1), (-2, -1))
-    return each[..., 0, :, :] @ each[..., 1, :, :] @ each[..., 2, :, :]
-
-
-def as_quats(matrices):
-    """The quaternion of each matrix, from the largest eigenvector of what it defines."""
-    out = np.empty((len(matrices), 4))
-    for k, m in enumerate(matrices):
-        t = np.array([m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]])
-        outer = np.block([[np.trace(m), t], [t[:, None], m + m.T - np.trace(m) * np.eye(3)]])
-        out[k] = np.linalg.eigh(outer)[1][:, -1]
-    return out
+    """Return the arm's rotation from the chest, multiplied by SciPy."""
+    joints = [Rotation.from_quat(pose.rotations[:, k], scalar_first=True) for k in (1, 2, 3)]
+    return (joints[0] * joints[1] * joints[2]).as_quat(scalar_first=True)
 
 
 @pytest.mark.parametrize("arm", ARM.values(), ids=ARM)
 def test_distance_and_violation_are_those_of_what_the_ancestor_sees(arm):
     pose = poses(200, seed=1)
     model = model_of(arm)
-    seen = as_quats(from_chest(pose))
+    seen = from_chest(pose)
     assert np.allclose(model.distance(pose)[:, 3], arm.distance(seen), atol=1e-9)
     assert np.allclose(model.violation(pose)[:, 3], arm.violation(seen), atol=1e-7)
     alone = LimitModel({"collar": model.limits["collar"]}, CHAIN)
@@ -106,13 +91,13 @@ def test_what_is_projected_is_legal_and_nearest_given_the_parents(arm):
     rotations = pose.rotations.copy()
     rotations[:, 1:3] = found.rotations[:, 1:3]
     between = pose.with_rotations(rotations)
-    wanted = arm.project(as_quats(from_chest(between)))
-    apart = np.abs(np.sum(wanted * as_quats(from_chest(found)), axis=-1))
+    wanted = arm.project(from_chest(between))
+    apart = np.abs(np.sum(wanted * from_chest(found), axis=-1))
     assert np.allclose(apart, 1.0, atol=1e-12)
     # … and none of many legal arms is nearer, in the metric of the limit.
     if not isinstance(arm.shape, ReachCone):  # whose nearest is direction first
         legal = arm.chart.points(arm.sample(2000, np.random.default_rng(0)))
-        here = arm.nearest_cover(as_quats(from_chest(between)))
+        here = arm.nearest_cover(from_chest(between))
         moved = np.maximum(model.distance(between)[:, 3], 0.0)
         ways = np.linalg.norm(here[:, None] - legal[None], axis=-1)
         assert (moved <= ways.min(axis=1) + 1e-9).all()
@@ -191,7 +176,7 @@ def test_limits_are_learned_as_an_ancestor_sees_them(tmp_path):
     assert model.check(clip).ok
     flattened = Pose(clip.pose.rotations[:, [0, 3, 4]].copy(), clip.pose.positions[:, :3])
     flattened.rotations.flags.writeable = True
-    flattened.rotations[:, 1] = as_quats(from_chest(clip.pose))
+    flattened.rotations[:, 1] = from_chest(clip.pose)
     short = Skeleton(("chest", "arm", "hand"), [-1, 0, 1], CHAIN.offsets[:3])
     direct = LimitModel.fit([Clip(short, flattened, clip.frame_time, "07_swing")], trim=0.0)
     rotations = random_quats(500, np.random.default_rng(0))
@@ -204,7 +189,7 @@ def test_limits_are_learned_as_an_ancestor_sees_them(tmp_path):
 
 
 def direct_samples(clip, model):
-    return as_quats(from_chest(clip.pose))[model.samples["arm"][0].frames]
+    return from_chest(clip.pose)[model.samples["arm"][0].frames]
 
 
 def test_blend_and_calibration_measure_alike():

@@ -73,30 +73,24 @@ def test_smooth_movement_has_no_flips_whatever_the_signs(rng):
     assert not flips(wave(600) * rng.choice([-1.0, 1.0], size=(600, 1)), FRAME).any()
 
 
-def test_a_few_turned_frames_are_a_flip():
-    rotations = wave(600)
-    rotations[200:206] = turned(rotations[200:206], 150.0)
-    assert np.flatnonzero(flips(rotations, FRAME)).tolist() == list(range(200, 206))
-
-
-def test_a_turn_that_stays_is_no_flip():
-    assert not flips(np.concatenate([wave(300), turned(wave(300), 150.0)]), FRAME).any()
-
-
-@pytest.mark.parametrize("degrees", [90.0, 12.0])
-def test_an_invented_first_frame_is_a_flip(degrees):
-    rotations = np.concatenate([turned(wave(1), degrees), wave(600)])
-    assert np.flatnonzero(flips(rotations, FRAME)).tolist() == [0]
-
-
 def test_a_fast_start_that_slows_down_is_no_flip():
     angles = 2.0 * (1.0 - np.exp(-np.arange(200) / 20.0))
     assert not flips(quat.exp(angles[:, None] * np.array([0.0, 0.0, 1.0])), FRAME).any()
 
 
-def test_a_take_of_short_stretches_keeps_the_longest():
-    rotations = np.concatenate([wave(5), turned(wave(9), 150.0), wave(7)])
-    assert np.flatnonzero(~flips(rotations, FRAME)).tolist() == list(range(5, 14))
+@pytest.mark.parametrize(
+    ("parts", "expected"),  # parts of a wave, by frames and degrees of rotation; flipped frames
+    [
+        ([(200, 0.0), (6, 150.0), (394, 0.0)], range(200, 206)),
+        ([(300, 0.0), (300, 150.0)], ()),  # a rotation that stays
+        ([(1, 90.0), (600, 0.0)], (0,)),  # an invented first frame
+        ([(1, 12.0), (600, 0.0)], (0,)),
+        ([(5, 0.0), (9, 150.0), (7, 0.0)], (*range(5), *range(14, 21))),  # the longest is kept
+    ],
+)
+def test_frames_that_leap_and_come_back_are_flips(parts, expected):
+    rotations = np.concatenate([turned(wave(frames), degrees) for frames, degrees in parts])
+    assert np.flatnonzero(flips(rotations, FRAME)).tolist() == list(expected)
 
 
 def test_slow_frames_may_turn_far_but_never_beyond_120_degrees():
