@@ -200,7 +200,7 @@ def test_the_surface_is_closed_and_encloses_the_measure(shape):
     if shape.dimension == 3 and shape.measure > 0.0:
         a, b, c = np.moveaxis(surface.vertices[surface.triangles], 1, 0)
         enclosed = np.einsum("ti,ti->", a, np.cross(b, c)) / 6.0
-        assert enclosed == pytest.approx(shape.measure, rel=0.03)
+        assert enclosed == pytest.approx(shape.measure, rel=0.04)  # both are off by up to 2 %
 
 
 def test_fields_make_the_shape_again(shape, points):
