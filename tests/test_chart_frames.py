@@ -103,7 +103,8 @@ def test_every_verb_says_the_same_in_other_frames(limit, there, rotations):
     assert once[there.contains(seen)].tobytes() == seen[there.contains(seen)].tobytes()
     np.testing.assert_allclose(there.correction(seen), limit.correction(rotations), atol=1e-11)
     # A search finds the nearest legal rotation; among many parts it may miss some.
-    same = np.isclose(there.violation(seen), limit.violation(rotations), rtol=0.02, atol=4e-3)
+    found, expected = there.violation(seen[::6]), limit.violation(rotations[::6])
+    same = np.isclose(found, expected, rtol=0.02, atol=4e-3)
     assert same.mean() > 0.98
     softening = Inside(0.1)
     softened = outward(limit.soften(rotations[:50], softening))
@@ -144,7 +145,9 @@ def test_mirrored_twice_it_is_the_region_again(limit, there, rotations, normal):
             np.testing.assert_allclose(mirrored.distance(shown), distance, atol=1e-11)
 
 
-def test_a_file_holds_the_frame_and_none_where_there_is_none(limit, there, rotations, tmp_path):
+def test_a_file_holds_the_frame_and_none_where_there_is_none(tmp_path):
+    limit, rotations = fitted("kdop", "swing-twist"), asked("kdop", "swing-twist")
+    there = limit.in_frames(PARENT, CHILD)
     skeleton = Skeleton(("Hip", "Knee"), [-1, 0], np.zeros((2, 3)))
     schema = jsonschema.Draft202012Validator(limits_schema())
     for each, given in ((limit, rotations), (there, outward(rotations))):

@@ -89,9 +89,8 @@ def test_gradients_in_single_precision_are_near(limit):
     assert near.mean() > 0.95  # near a kink, rounding picks the other side
 
 
-@pytest.mark.parametrize("half", [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [1, 0, 0, 0]])
-def test_gradients_are_finite_at_the_identity_at_half_turns_and_opposite_the_axis(limit, half):
-    at = quat.mul(limit.chart.reference, np.array(half, dtype=np.float64))
+def test_gradients_are_finite_at_the_identity_at_half_turns_and_opposite_the_axis(limit):
+    at = quat.mul(limit.chart.reference, np.eye(4))
     _, gradient = limit.distance_and_gradient(at)
     assert np.isfinite(gradient).all()
 

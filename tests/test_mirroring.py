@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from cones import CONES
 from fields import field
 from synovia import (
     DirectionTwist,
-    DistanceField,
     EulerZYZ,
     Limit,
     RotationVector,
     SwingTwist,
-    Union,
     quat,
 )
 from synovia.limit import mirror_limit, mirror_rotations
@@ -29,20 +24,6 @@ ASLANT = np.array([0.9, 0.3, -0.2])
 AXES = {"x": np.eye(3)[0], "y": np.eye(3)[1], "z": np.eye(3)[2]}
 
 
-def of_directions(shape):
-    """A limit about a bone that cannot point backwards."""
-    middle = shape.scatter(50, np.random.default_rng(0))[:, :3].sum(axis=0)
-    return Limit(DirectionTwist(REFERENCE, middle), shape)
-
-
-def limits():
-    for kind in ("concave", "past π", "free"):
-        yield f"{kind} cone", of_directions(CONES[kind]())
-    yield "union", of_directions(Union((CONES["convex"](), CONES["three"]())))
-    for kind in ("blob", "islands"):
-        yield f"table of {kind}", replace(of_directions(table(kind)), margin=0.1)
-
-
 def fields():
     yield "rotation vectors", Limit(RotationVector(REFERENCE), field("random"))
     yield "swing and twist", Limit(SwingTwist(REFERENCE, BONE), field("sculpted"))
@@ -50,7 +31,7 @@ def fields():
     yield "Euler angles over the seam", Limit(EulerZYZ(REFERENCE), field("seam"))
 
 
-LIMITS, FIELDS = dict(limits()), dict(fields())
+FIELDS = dict(fields())
 
 
 def agree(limit, normal):
@@ -64,8 +45,6 @@ def agree(limit, normal):
     there = mirror_limit(limit, normal)
     shown = mirror_rotations(rotations, normal)
     distance = limit.distance(rotations)
-    if not isinstance(limit.shape, DistanceField):  # which measures to within a cell
-        np.testing.assert_allclose(there.distance(shown), distance, atol=1e-9)
     clear = np.abs(distance) > 1e-8
     legal = limit.contains(rotations)
     assert np.array_equal(there.contains(shown)[clear], legal[clear])
@@ -82,12 +61,6 @@ def test_a_mirrored_rotation_turns_mirrored_things():
 
     shown = quat.rotate(mirror_rotations(rotations, 3.0 * normal), mirror(points))
     np.testing.assert_allclose(shown, mirror(quat.rotate(rotations, points)), atol=1e-12)
-
-
-@pytest.mark.parametrize("name", LIMITS)
-def test_shapes_of_directions_are_mirrored_in_any_plane(name):
-    for normal in (AXES["x"], ASLANT):
-        agree(LIMITS[name], normal)
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -111,7 +84,9 @@ def test_fields_are_mirrored_in_any_other_plane_by_a_frame(name):
 
 
 def test_the_surface_of_a_mirrored_table_faces_outwards():
-    there = mirror_limit(LIMITS["table of blob"], ASLANT).shape
+    shape = table("blob")
+    middle = shape.scatter(50, np.random.default_rng(0))[:, :3].sum(axis=0)
+    there = mirror_limit(Limit(DirectionTwist(REFERENCE, middle), shape), ASLANT).shape
     assert np.linalg.det(there.frame) < 0.0
     surface = shape_surface(there)
     high = there.twist_range(surface.vertices[:, :3])[:, 1]
@@ -124,4 +99,4 @@ def test_the_surface_of_a_mirrored_table_faces_outwards():
 
 def test_a_normal_must_point_somewhere():
     with pytest.raises(ValueError, match="the mirror's normal must not be zero"):
-        mirror_limit(LIMITS["union"], np.zeros(3))
+        mirror_limit(FIELDS["rotation vectors"], np.zeros(3))
