@@ -27,8 +27,8 @@ from synovia import Box, LimitModel, RotationVector, Skeleton, human, kernels, q
 from synovia.anatomy import shoulder_shao_2003
 from synovia.io.packed_limits import packed_limits_bytes
 from synovia.kernels import jit
-from synovia.limit import DependentMargin, DependentRange, Limit, PairLimit
-from synovia.model import control_groups, couple, project_path
+from synovia.limit import DependentMargin, DependentRange, Limit
+from synovia.model import Coupled, control_groups, couple, project_path
 from synovia.shapes.mesh import shape_boundary
 
 FIRST = 1  # calls of each kernel that are followed, and what share of the others
@@ -162,7 +162,8 @@ def use_pairs(rng):
     for nodes in (18, 16):
         high = rng.uniform(0.4, 2.0, nodes)
         ends = DependentRange(bend, "hip", [0, -1, 0], np.zeros(nodes), high, [1, 0, 0])
-        PairLimit(box, ends).project(quat.exp([[0.3, 0.2, 0.1]]), quat.exp([[1.9, 0.0, 0.1]]))
+        rotations = quat.exp([[[0.3, 0.2, 0.1], [1.9, 0.0, 0.1]]])
+        Coupled("hip", box, {"knee": ends}).project(rotations)
 
 
 def use_the_rest():

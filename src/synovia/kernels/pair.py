@@ -1,7 +1,9 @@
 """The nearest legal pair of a driver and of joints that depend on it, by a search over the driver.
 
 Packed dependent limits are concatenated. The joints' own rotations are measured once, before the
-search (see `dependent.measure`). `limit.pair` describes the search.
+search (see `dependent.measure`). If the joints are legal at the driver's own nearest legal
+rotation, that is the nearest. Otherwise the search tries a fan of rotations of the driver, then a
+pattern search from the best of them.
 """
 
 from __future__ import annotations
@@ -236,10 +238,7 @@ def refine(problem, best, least, useful):
 
 @kernel
 def search_one(p, t, measured, widths, rotation):
-    """Return the driver's rotation of the nearest legal pair, and its squared distance.
-
-    `search` describes the parameters.
-    """
+    """Return the driver's rotation of the nearest legal pair; `search` has the parameters."""
     problem = Problem(p, t, measured, widths, rotation, point_of(p, rotation))
     best, least, own = evaluate(problem, rotation)
     if least > own + MIN_GAIN:
@@ -248,13 +247,13 @@ def search_one(p, t, measured, widths, rotation):
         best, least = refine(problem, best, least, useful)
         other, square = refine(problem, other, square, useful)
         if square < least:
-            return other, square
-    return best, least
+            return other
+    return best
 
 
-@kernel("f8[,] f8[] f8[] f8[,] i8[] f8[,] f8[]")
-def search(source, p, t, measured, widths, out, squares):
-    """Write the driver's rotations of the nearest legal pairs, and their squared distances.
+@kernel("f8[,] f8[] f8[] f8[,] i8[] f8[,]")
+def search(source, p, t, measured, widths, out):
+    """Write the driver's rotations (n, 4) of the nearest legal pairs into `out`.
 
     Parameters
     ----------
@@ -271,5 +270,5 @@ def search(source, p, t, measured, widths, out, squares):
         The number of these for each dependent limit.
     """
     for i in range(source.shape[0]):
-        best, squares[i] = search_one(p, t, measured[i], widths, quat_at(source[i], 0))
+        best = search_one(p, t, measured[i], widths, quat_at(source[i], 0))
         set_quat(out[i], 0, best)

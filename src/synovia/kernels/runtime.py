@@ -283,7 +283,7 @@ def project_pairs(p, pose, distances):
             outside = outside or distances[row] > TOLERANCE
         if outside:
             numbers, widths = p[int(p[pair + PAIR.numbers]) :], found.widths[: last - first]
-            legal, _ = search_one(own, numbers, found.measured, widths, driver)
+            legal = search_one(own, numbers, found.measured, widths, driver)
             legal = legal if quat_dot(legal, driver) >= 0.0 else -legal
             move = legal - driver
             if quat_dot(move, move) > 0.0:

@@ -15,7 +15,6 @@ from .convert import (
 )
 from .dependent import DEPENDENT_LIMITS, DependentLimit, DependentMargin, DependentRange
 from .limit import Limit, unroll_paths
-from .pair import PairLimit, nearest_together, sample_together
 from .softening import Beyond, Inside
 
 __all__ = [
@@ -27,7 +26,6 @@ __all__ = [
     "DependentRange",
     "Inside",
     "Limit",
-    "PairLimit",
     "chart_for",
     "chart_named",
     "charts_of",
@@ -36,8 +34,6 @@ __all__ = [
     "has_axis",
     "mirror_limit",
     "mirror_rotations",
-    "nearest_together",
-    "sample_together",
     "shape_named",
     "suits",
     "unroll_paths",

@@ -129,11 +129,6 @@ class DependentLimit(ABC):
         """The direction of a range in the chart, and its widest ends: five numbers."""
         return (0.0,) * 5
 
-    @cached_property
-    def steepness(self) -> float:
-        """A bound on the rate of the values, in radians for each radian of the driver."""
-        return self.grid.steepest(self.values)
-
     def locate(self, driver: Quats) -> tuple[Ints, Scalars]:
         """Return the nodes (..., c) around rotations (..., 4) of the driver, and their weights."""
         in_frame = quat.mul(quat.inverse(self.frame), np.asarray(driver, np.float64))

@@ -73,21 +73,21 @@ class NodeGrid:
     @property
     def simplices(self) -> Ints:
         """The corners of all triangles (8 n², 3), counter-clockwise, or tetrahedra (8 n³, 4)."""
-        return _simplices(self)[0]
-
-    def steepest(self, values: Floats) -> float:
-        """Return a bound on how fast values (count, k) change, per radian of rotation.
-
-        They change by their gradient along a facet. Lengths grow by at most √d from the unit
-        sphere to a facet, and quaternions are half as far apart as their rotations.
-        """
-        corners, places = _simplices(self)
-        edges, rises = (each[:, 1:] - each[:, :1] for each in (places, values[corners]))
-        # Of a gradient g in the space of the edges E: E g = rises, |g|² = risesᵀ (E Eᵀ)⁻¹ rises.
-        metric = np.linalg.inv(edges @ np.swapaxes(edges, 1, 2))
-        squares = np.einsum("tik,tij,tjk->tk", rises, metric, rises)
-        growth = np.sqrt(3.0) if self.dimension == 3 else 1.0
-        return float(growth * np.sqrt(np.maximum(squares, 0.0).max(initial=0.0)))
+        d, n = self.dimension, self.divisions
+        squares = np.meshgrid(*[np.arange(n)] * (d - 1), indexing="ij")
+        base = np.stack(squares, axis=-1).reshape(-1, 1, d - 1)
+        inner = np.array(list(permutations(np.arange(1, d) / d)))
+        sums = (base + inner).reshape(-1, d - 1)
+        sums = sums[(np.diff(sums, axis=1) >= 0.0).all(axis=1)]
+        middles = np.diff(sums, axis=1, prepend=0.0, append=float(n))
+        first = (1.0,) if d == 4 else (-1.0, 1.0)
+        signs = np.array(list(product(first, *[(-1.0, 1.0)] * (d - 1))))
+        middles = (middles * signs[:, None]).reshape(-1, d)
+        corners, _ = self.locate(middles)
+        if d == 3:
+            reversed_ = np.linalg.det(_lattice(self)[0][corners]) < 0.0
+            corners[reversed_] = corners[reversed_, ::-1]
+        return corners
 
     @property
     def mirrored(self) -> Ints:
@@ -110,26 +110,3 @@ def _lattice(grid: NodeGrid) -> tuple[Ints, Ints]:
     for side in (nodes, -nodes) if d == 4 else (nodes,):
         index[tuple((side + n).T)] = np.arange(len(nodes))
     return nodes, index
-
-
-@cache
-def _simplices(grid: NodeGrid) -> tuple[Ints, Floats]:
-    """Return the corners (t, d) of all simplices, by node, and their coordinates (t, d, d)."""
-    d, n = grid.dimension, grid.divisions
-    axis = np.arange(n)
-    base = np.stack(np.meshgrid(*[axis] * (d - 1), indexing="ij"), axis=-1).reshape(-1, 1, d - 1)
-    inner = np.array(list(permutations(np.arange(1, d) / d)))
-    sums = (base + inner).reshape(-1, d - 1)
-    sums = sums[(np.diff(sums, axis=1) >= 0.0).all(axis=1)]
-    middles = np.diff(sums, axis=1, prepend=0.0, append=float(n))
-    first = (1.0,) if d == 4 else (-1.0, 1.0)
-    signs = np.array(list(product(first, *[(-1.0, 1.0)] * (d - 1))))
-    middles = (middles * signs[:, None]).reshape(-1, d)
-    corners, _ = grid.locate(middles)
-    places = _lattice(grid)[0][corners].astype(np.float64) / n
-    if d == 4:  # of the two quaternions of a node, the one on this side
-        same = np.einsum("tcd,td->tc", places, middles) >= 0.0
-        return corners, np.where(same[..., None], places, -places)
-    reversed_ = np.linalg.det(places) < 0.0
-    corners[reversed_], places[reversed_] = corners[reversed_, ::-1], places[reversed_, ::-1]
-    return corners, places

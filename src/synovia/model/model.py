@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import Mask, Scalars, tolerance
 from ..components import Figure
 from ..learn import Population, Progress, Sample
-from ..limit import DependentLimit, Limit, PairLimit
+from ..limit import DependentLimit, Limit
 from ..limit.softening import Softening
 from ..skeleton import Clip, Match, Pose, Skeleton, check_joints, match
 from .clamp import MAX_SPEED
@@ -191,13 +191,14 @@ class LimitModel:
         clips = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
         return Population(self.skeleton, self.samples, clips, self.ancestors)
 
-    def pair(self, name: str) -> PairLimit:
-        """Return the legal pairs of rotations of a driver and the joint that depends on it."""
+    def pair(self, name: str) -> Coupled:
+        """Return the coupled limit of one joint that depends on another, and of its driver."""
         if name not in self.dependents:
             known = ", ".join(self.dependents) or "none"
             raise ValueError(f"{name} depends on no other joint; those that do: {known}")
-        each = self.dependents[name]
-        return PairLimit(self.limits.get(each.driver), each)
+        dependent = self.dependents[name]
+        driver = dependent.driver
+        return Coupled(driver, self.limits.get(driver), {name: dependent})
 
     def with_limits(
         self,
