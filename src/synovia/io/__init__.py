@@ -47,8 +47,9 @@ ADVICE = {".c3d": _MARKERS, ".trc": _MARKERS}
 def load_clip(path: str | PathLike[str], *, skeleton: str | PathLike[str] | None = None) -> Clip:
     """Return the clip in the file at `path`, whose suffix gives the format.
 
-    A file may hold several clips: `robot.glb#Walk` is the one called Walk. `skeleton` is the
-    skeleton's file, for formats that keep it apart; by default, the one in the same folder.
+    If a file has several clips, `robot.glb#Walk` is the one named Walk. `skeleton` is the
+    skeleton's file, for formats that store it separately; by default the one in the same folder.
+    ValueError, with the file's name, if the content is invalid.
     """
     file, clip = split_clip(path)
     options = ReadOptions(clip, None if skeleton is None else Path(skeleton))
@@ -89,7 +90,10 @@ def save_clips(clips: Sequence[Clip], path: str | PathLike[str]) -> None:
 
 
 def list_clips(path: str | PathLike[str]) -> list[str]:
-    """Return the names of the clips in a file, as written after `#`; [""] for a single clip."""
+    """Return the names of the clips in a file, as written after `#`; [""] for a single clip.
+
+    For a path with `#`, it is that name alone.
+    """
     file, clip = split_clip(path)
     with errors_name(str(file)):
         contents = clip_format(file).contents

@@ -1,4 +1,4 @@
-"""JSON as people read it and as other tools write it; errors name the place."""
+"""JSON in a readable layout, and checked JSON of other tools; errors name the position."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ WIDTH = 100  # columns of a file, where text and base64 do not need more
 
 
 def json_text(value: Any, indent: int = 0) -> str:
-    """Return `value` as JSON, indented by 2, what is short in one line."""
+    """Return `value` as JSON, indented by 2; a list that fits into `WIDTH` is on one line.
+
+    `indent` is the number of columns before the value.
+    """
     outer, inner = " " * indent, " " * (indent + 2)
     if isinstance(value, dict) and value:
         members = [f"{inner}{_scalar(key)}: {json_text(value[key], indent + 2)}" for key in value]
@@ -37,7 +40,7 @@ def json_text(value: Any, indent: int = 0) -> str:
 
 
 def _fill_rows(items: list[str], width: int) -> list[str]:
-    """Return rows of as many items as fit."""
+    """Return the items joined to rows of at most `width` columns."""
     rows = [items[0]]
     for item in items[1:]:
         if len(rows[-1]) + len(item) + 2 <= width:
@@ -53,13 +56,16 @@ def _scalar(value: Any) -> str:
 
 @dataclass(frozen=True)
 class _DuplicateKey:
-    """Stands for an object that has a key twice, until its place is known."""
+    """Marks an object with a duplicate key until `check_json` reports its position."""
 
     key: str
 
 
 def parse_json(path: str, content: bytes) -> Any:
-    """Return the JSON in the file at `path`; errors of syntax name the line."""
+    """Return the value of JSON text; ValueError names `path` and the line.
+
+    Call `check_json` for errors that are not of syntax, such as duplicate keys.
+    """
     text = decode_utf8(path, content)
     try:
         return json.loads(text, object_pairs_hook=_members, parse_int=_integer)
@@ -78,7 +84,7 @@ def check_json(value: Any) -> None:
 
 
 def _check_value(value: Any, depth: int) -> None:
-    """Check a value in which `depth` lists and objects may be inside each other."""
+    """Do the same as `check_json`, for a nesting of at most `depth`."""
     if isinstance(value, str):
         _check_text(value)
     elif isinstance(value, float) and not math.isfinite(value):
@@ -102,7 +108,7 @@ def _check_value(value: Any, depth: int) -> None:
 
 @contextmanager
 def errors_name(path: str) -> Iterator[None]:
-    """Name the file in errors about its content that do not name it yet."""
+    """Re-raise errors about a file's content as ValueError that begins with `path`."""
     try:
         yield
     except RecursionError:

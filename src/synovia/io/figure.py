@@ -25,15 +25,15 @@ SUFFIX = ".xml"
 
 
 def _scalar_fields(kind: type) -> dict[str, DeclaredField]:
-    """Return the fields of a class that are attributes in XML: numbers and choices, by name."""
+    """Return the fields of a class that are XML attributes (numbers and choices), by name."""
     declared = declared_fields(kind, LISTS)
     return {f.name: f for f in declared if f.hint is float or get_origin(f.hint) is Literal}
 
 
 def _read_scalars(element: Element, kind: type, *required: str) -> dict[str, Any]:
-    """Return the attributes of an element that are fields of a class, by name.
+    """Return the values of an element's attributes that are fields of class `kind`, by name.
 
-    Beside `name`, fields without a default and the `required` ones must be there.
+    The attributes `name`, those of fields without a default, and `required` ones must exist.
     """
     scalars = _scalar_fields(kind)
     needed = {name for name, field in scalars.items() if not field.is_optional} | {*required}
@@ -46,7 +46,7 @@ def _read_scalars(element: Element, kind: type, *required: str) -> dict[str, Any
 
 
 def _scalar_texts(value: Any) -> dict[str, str]:
-    """Return the attributes of an instance, by name."""
+    """Return the texts of the attributes for an instance, by name."""
     scalars = {name: getattr(value, name) for name in _scalar_fields(type(value))}
     return {name: repr(v) if isinstance(v, float) else v for name, v in scalars.items()}
 
@@ -64,7 +64,7 @@ def read_component(element: Element) -> Component:
 
 
 def component_element(name: str, component: Component) -> Element:
-    """Return a component as an element."""
+    """Return a component as an element; ValueError if its type is not registered."""
     kind = component.kind
     if COMPONENTS.get(kind) is not type(component):
         raise ValueError(
@@ -165,7 +165,7 @@ _READERS: dict[str, Callable[[Element], Any]] = {
 
 
 def is_figure(path: str | PathLike[str]) -> bool:
-    """Return True if an XML file is a figure, and not a file of another tool."""
+    """Return True if the first element of an XML file is <figure>."""
     first = re.search(rb"<(\w+)", re.sub(rb"<!--.*?-->", b"", read_file(path), flags=re.DOTALL))
     return first is not None and first[1] == b"figure"
 
@@ -176,7 +176,7 @@ def load_figure(path: str | PathLike[str]) -> Figure:
 
 
 def parse_figure(path: str, content: bytes) -> Figure:
-    """Return the figure in XML; errors name it by `path`."""
+    """Return the figure in XML; ValueError names `path` and the line."""
     root = _root(path, content, "figure")
     attributes = root.read("version!", "name", "up", "unit")
     root.parts("segment", "joint-set")
@@ -188,7 +188,7 @@ def parse_figure(path: str, content: bytes) -> Figure:
 
 
 def save_figure(figure: Figure, path: str | PathLike[str]) -> None:
-    """Write `figure` to the XML file at `path`, whole or not at all."""
+    """Write `figure` to the XML file at `path`, atomically."""
     _save(figure_element(figure), path)
 
 
@@ -228,7 +228,7 @@ def load_network(path: str | PathLike[str]) -> Network:
 
 
 def save_network(network: Network, path: str | PathLike[str]) -> None:
-    """Write `network` to the XML file at `path`, whole or not at all."""
+    """Write `network` to the XML file at `path`, atomically."""
     _save(make_element("network", *_network_elements(network, None), version=VERSION), path)
 
 
@@ -329,7 +329,7 @@ def _joint_set(element: Element) -> JointSet:
 
 
 def _network_elements(network: Network, joint_set: JointSet | None) -> list[Element]:
-    """Return a network's elements; controls have ranges if they are those of a joint set."""
+    """Return the elements of a network; with a joint set, its controls have their ranges."""
     elements = []
     for name in network.controls:
         ranges = {} if joint_set is None else _scalar_texts(joint_set.controls[name])

@@ -42,7 +42,10 @@ class LineReader:
         return self.lines[self.number :]
 
     def advance(self, wanted: str) -> bytes:
-        """Move to the next line that is not blank, and return it stripped."""
+        """Move to the next line that is not blank, and return it stripped.
+
+        ValueError at the end of the file; it says that `wanted` was expected.
+        """
         while True:
             if self.number == len(self.lines):
                 self.fail_at(max(self.number, 1), f"expected {wanted}", "the end of the file")
@@ -59,7 +62,7 @@ class LineReader:
         raise ValueError(f"{self.path}:{number}: {rule}, got {value}")
 
     def numbers(self, lines: Sequence[bytes], line_numbers: Sequence[int]) -> Floats:
-        """Return all numbers in some lines of the file."""
+        """Return all numbers in some lines, flat; ValueError names the line of any other word."""
         values = parse_numbers(b"\n".join(lines))
         if values is not None:
             return values
@@ -71,7 +74,7 @@ class LineReader:
 
 
 def parse_numbers(text: bytes) -> Floats | None:
-    """Return the finite numbers in `text`, or None if it contains anything else but white space."""
+    """Return the numbers in `text`, or None if it has other words or numbers not finite."""
     if not text.strip():
         return np.zeros(0)
     for spaced in (text, _GLUED.sub(b" ", text)):

@@ -1,8 +1,8 @@
-"""Data of the IK solvers: chains, goals, work space, and the axes about which joints can turn.
+"""Data of the IK solvers: chains, goals, work space, and the axes about which joints can rotate.
 
-The variables are the angles about three axes of each joint that may turn (its `basis`, in its own
-frame; an axis that is 0 has no effect), then three coordinates for each root that may slide. Every
-goal has three residuals.
+The variables are the angles about three axes of each joint that may rotate (its `basis`, in the
+joint's frame; an axis of 0 has no effect), then three coordinates of each root that may translate.
+Every goal has three residuals.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from .vector import (
 REACH, AIM, ORIENT, STAY, COMFORT = range(5)  # kinds of goals
 
 MOVER = Layout("mover", joint=1, limit=1)
-"""Row of a joint that may turn; its limit begins at `limit` of the packed ones, or is -1."""
+"""Row of a joint that may rotate; `limit` is the offset of its packed limit, or -1."""
 GOAL = Layout("goal", kind=1, owner=1, weight=1, point=3, axis=3)
 """Row of a goal; `owner` is its joint, and point and axis are in that joint's frame."""
 INNER_LIMIT, INNER_MOVER = GOAL.point, GOAL.point + 1  # of `COMFORT`: offset of its limit, mover
 SWING = Layout("swing", active=1, into=4, axis=3)
 """Row of a mover: 1 if it swings without twist, inverse of its reference, axis of its bone."""
 WAY = Layout("way", length=1, index=1, joints=0)
-"""Row of a mover whose limit is measured from an ancestor: it measures the product of `length`
-rotations, of which the mover is number `index`; then come the joints, parents first. The length is
-0 if the limit measures the joint's own rotation."""
+"""Row of a mover whose limit is measured from an ancestor. The limit applies to the product of
+`length` rotations, those of `joints`, parents first; the mover is the one at `index`. The length is
+0 if the limit applies to the joint's own rotation."""
 
 Chain = bundle(
     "Chain",
     parents="i8[]",  # of all joints
-    order="i8[]",  # the joints that goals depend on, parents first
-    movers="i8[,]",  # (movers, MOVER.SIZE) joints that may turn, parents first
+    order="i8[]",  # joints that goals depend on, parents first
+    movers="i8[,]",  # (movers, MOVER.SIZE) joints that may rotate, parents first
     basis="f8[,]",  # (movers, 9) axes as rows, in the joint's own frame
     ways="i8[,]",  # (movers, WAY.SIZE + longest)
     swings="f8[,]",  # (movers, SWING.SIZE)
-    slides="i8[]",  # roots that may move
+    slides="i8[]",  # roots that may translate
     goals="f8[,]",  # (goals, GOAL.SIZE)
     moves="b1[,]",  # (goals, movers + slides) True if a mover moves the goal
     packed="f8[]",  # all limits
@@ -76,24 +76,24 @@ Trials = bundle(
 SETTINGS = Layout("settings", iterations=1, largest_step=1, goal_tolerance=1)
 
 STATE = Layout("state of a goal", point=3, gap=3, by_move=9, by_turn=9)
-"""Where its point is in the world; its gap, a translation or a rotation vector; the rates at which
-that closes (3 × 3 by moves, 3 × 3 by turns)."""
+"""Position of its point in the world; its gap, a translation or a rotation vector; the rates at
+which the gap closes (3 × 3 for translations, 3 × 3 for rotations of a joint)."""
 POSITION = 4  # offset in a row of `world`, after the rotation
-ALL, FREE, FACTOR = range(3)  # of all variables; of those still free; factors of J Jᵀ, and y
+ALL, FREE, FACTOR = range(3)  # all variables; those still free; factors of J Jᵀ, and y
 STEP, FIXED = range(2)  # rows of steps: the whole, its fixed part
 
 Work = namedtuple(
     "Work",
     [
-        "basis",  # (movers, 9) axes at the present rotations
+        "basis",  # (movers, 9) axes at the current rotations
         "world",  # (joints, 7) rotations in the world, then positions
         "state",  # (goals, STATE.SIZE)
-        "residuals",  # (3, rows) weighted gaps; the same less the fixed part; y
+        "residuals",  # (3, rows) weighted gaps; these less the fixed part; y
         "jacobian",  # (2, variables, rows)
         "gram",  # (3, rows, rows) J Jᵀ
         "steps",  # (2, variables)
-        "normals",  # (movers, 3, 3) directions in which each is fixed
-        "counts",  # (movers,) how many of these
+        "normals",  # (movers, 3, 3) directions in which a mover is fixed
+        "counts",  # (movers,) numbers of normals
         "trial_q",  # (joints, 4)
         "trial_p",  # (joints, 3)
     ],
@@ -102,10 +102,10 @@ Work = namedtuple(
 
 @kernel
 def new_work(chain):
-    """Return the tables to solve problems of this chain with, one after the other.
+    """Return work space for problems with this chain, solved one after another.
 
-    Kernels that run often take the tables that they need: passing the whole record costs more than
-    most of them do.
+    Kernels that run often take single tables, because passing the whole record costs more than
+    most of these kernels do.
     """
     joints, goals = chain.parents.shape[0], chain.goals.shape[0]
     rows, movers = 3 * goals, chain.movers.shape[0]
@@ -143,9 +143,9 @@ def jacobian_factor(angle):
 
 @kernel
 def apply_log_jacobian(e, side, v):
-    """Return (1 + side [e]/2 + c [e]²) v: the rate of the logarithm e as its rotation turns by v.
+    """Return (1 + side [e]/2 + c [e]²) v: the derivative of the logarithm e along v.
 
-    `side` is 1 for a turn from the right, −1 for one from the left.
+    v is a small rotation vector, multiplied from the right if `side` is 1, from the left if −1.
     """
     a = cross(e, v)
     return v + 0.5 * side * a + jacobian_factor(norm(e)) * cross(e, a)
@@ -153,7 +153,7 @@ def apply_log_jacobian(e, side, v):
 
 @kernel
 def part_of_way(way, first, last, q):
-    """Return the product of some factors of the rotation that a limit measures."""
+    """Return the product of rotations `first` to `last` (excluded) of the joints of a `WAY`."""
     product = IDENTITY
     for k in range(first, last):
         product = product * quat_at(q[way[WAY.joints + k]], 0)
@@ -162,9 +162,10 @@ def part_of_way(way, first, last, q):
 
 @kernel
 def to_relative(way, above, below, q):
-    """Return the rotation that the limit of a mover measures, if the mover has the rotation q.
+    """Return the rotation to which a mover's limit applies, for its own rotation q.
 
-    `above` and `below` (joints, 4) are the rotations of the joints above and below the mover.
+    `above` and `below` (joints, 4) are rotations of all joints, used for those above and below the
+    mover.
     """
     if way[WAY.length] == 0:
         return q
@@ -175,7 +176,7 @@ def to_relative(way, above, below, q):
 
 @kernel
 def from_relative(way, above, below, q):
-    """Return the rotation of a mover for the rotation q that its limit measures."""
+    """Return a mover's own rotation for q, to which its limit applies; see `to_relative`."""
     if way[WAY.length] == 0:
         return q
     before = part_of_way(way, 0, way[WAY.index], above)
@@ -185,11 +186,11 @@ def from_relative(way, above, below, q):
 
 @kernel
 def refresh_basis(movers, ways, swings, fixed, q, basis):
-    """Write the axes about which all movers can turn, in their own frames, at the rotations q.
+    """Write the axes about which the movers can rotate, in their own frames, at the rotations q.
 
-    Those of a hinge or a ball are constant. A joint that swings without twisting rolls on the way:
-    with its swing φ about a, across the bone's axis u, it turns about a, and about
-    cos(φ/2) u × a − sin(φ/2) u, both seen before its constant twist.
+    They are constant (`fixed`) for a hinge or a ball. For a joint that swings without twist, by an
+    angle φ about an axis a orthogonal to the bone's axis u, they are a and
+    cos(φ/2) u × a − sin(φ/2) u, in the frame before its constant twist.
     """
     for m in range(movers.shape[0]):
         copy(fixed[m], basis[m])

@@ -1,4 +1,4 @@
-"""Damped least squares within limits, and turning joints towards a target one after the other."""
+"""Damped least squares within limits, and rotating joints towards a target one after another."""
 
 from __future__ import annotations
 
@@ -59,18 +59,18 @@ from .vector import (
 
 ROUNDS = 6  # of the active-set method, at most
 MIN_ALONG = 1e-10  # radians; a projection that moves a joint less along its freedoms blocks nothing
-PROBE = 1e-3  # radians; a small turn, to measure how much of it a limit leaves
-DAMPING = 0.3  # at first, times the squared residual
-STALLED = 4  # the search ends after so many rounds
-PROGRESS = 0.995  # that leave more than this share of the squared residual
+PROBE = 1e-3  # radians; a small rotation, to measure the part that a limit removes
+DAMPING = 0.3  # initial damping, as a share of the squared residual
+STALLED = 4  # consecutive rounds without progress that end the search
+PROGRESS = 0.995  # share of the squared residual; leaving more is no progress
 TRIES = 8  # of a step with increasing damping
 FLAT = 0.02  # share of the residual: a joint that could reduce it by less is not blocked
-TAKEN = 0.1  # share of a small turn: a limit that removes less does not block
+TAKEN = 0.1  # share of a small rotation: a limit that removes less does not block
 
 
 @kernel
 def multiply_out(jacobian, gram):
-    """Write J Jᵀ, the lower half; J's columns are rows here."""
+    """Write the lower half of J Jᵀ. The rows of `jacobian` are the columns of J."""
     rows = gram.shape[1]
     for a in range(rows):
         for b in range(a + 1):
@@ -85,7 +85,7 @@ def multiply_out(jacobian, gram):
 
 @kernel
 def begin_free(damping, residuals, jacobian, gram, steps, counts):
-    """Start with all variables free, and damped."""
+    """Copy residuals, J and J Jᵀ to the parts of free variables, with damping, and fix nothing."""
     rows = residuals.shape[1]
     for a in range(rows):
         residuals[FREE, a] = residuals[ALL, a]
@@ -113,7 +113,7 @@ def dual_solve(residuals, jacobian, gram, steps):
 
 @kernel
 def shorten(movers, longest, steps):
-    """Scale the free step so that no joint turns by more than `longest`, and add the fixed part."""
+    """Scale the free step to rotations of at most `longest` radians, and add the fixed part."""
     most = longest
     for m in range(movers.shape[0]):
         most = max(most, norm(vec3_at(steps[STEP], 3 * m)))
@@ -122,28 +122,29 @@ def shorten(movers, longest, steps):
 
 
 @kernel
-def new_normal(back, known, normals):
-    """Write the direction of a step back along which a mover is not fixed yet, after those known.
+def new_normal(back, count, normals):
+    """Append the part of `back` orthogonal to the first `count` normals, as a unit vector.
 
-    Returns False if there is none.
+    `back` is the step by which a projection moved the mover. Returns False, and writes nothing, if
+    it has no such part.
     """
     normal = back
-    for k in range(known):
+    for k in range(count):
         other = vec3_at(normals[k], 0)
         normal = normal - dot(normal, other) * other
     size = norm(normal)
-    if known == 3 or size <= MIN_ALONG:
+    if count == 3 or size <= MIN_ALONG:
         return False
-    set_vec3(normals[known], 0, normal / size)
+    set_vec3(normals[count], 0, normal / size)
     return True
 
 
 @kernel
 def fix_along(normal, first, wanted, steps, residuals, jacobian, gram):
-    """Fix the variables of a mover, from `first` on, along a normal, at their wanted step.
+    """Fix a mover's three variables, from index `first` on, along `normal`, at the step `wanted`.
 
-    The fixed part is taken out of the residuals and the Jacobian, so that the next solve gives the
-    rest of the error to the free variables.
+    The fixed part is subtracted from residuals, Jacobian and J Jᵀ, so that the next solve
+    distributes the remaining error among the free variables.
     """
     fixed, along = vec3_at(steps[FIXED], first), residuals[FACTOR]
     part = dot(normal, wanted - fixed)
@@ -164,10 +165,10 @@ def fix_along(normal, first, wanted, steps, residuals, jacobian, gram):
 
 @kernel
 def propose(chain, work, q, p, unlimited, damping, longest):
-    """Write, as the trial, a legal pose nearer to the goals than q and p, by the Jacobian.
+    """Write to the trial pose of `work` the result of one damped step from q and p, made legal.
 
-    An active-set method that needs projections alone: a joint that its limit moves is fixed in that
-    direction, and the step is solved again. The limit of the mover `unlimited` is ignored.
+    This is an active-set method based on projections: a joint that its limit moves back is fixed
+    in that direction, and the step is solved again. The limit of the mover `unlimited` is ignored.
     """
     movers, slides, ways, trial = chain.movers, chain.slides, chain.ways, work.trial_q
     residuals, jacobian, gram = work.residuals, work.jacobian, work.gram
@@ -204,9 +205,9 @@ def propose(chain, work, q, p, unlimited, damping, longest):
 
 @kernel
 def probe(m, flat, residuals, jacobian):
-    """Return a small step of mover m down the slope; 0 if it could do little.
+    """Return a step (radians about its axes) of mover m along the steepest descent, `PROBE` long.
 
-    The square of what it could do is compared with `flat`.
+    It is 0 if the squared slope is at most `flat`.
     """
     slope = np.zeros(3)
     for k in range(3):
@@ -219,7 +220,7 @@ def probe(m, flat, residuals, jacobian):
 
 @kernel
 def accept_trial(movers, slides, trial_q, trial_p, q, p):
-    """Take the trial's rotations and positions for those of the pose."""
+    """Copy the trial's rotations of movers and positions of sliding roots to the pose q, p."""
     for m in range(movers.shape[0]):
         j = movers[m, MOVER.joint]
         copy(trial_q[j], q[j])
@@ -229,7 +230,7 @@ def accept_trial(movers, slides, trial_q, trial_p, q, p):
 
 @kernel
 def evaluate(chain, targets, scale, q, p, work, residuals):
-    """Place a pose, and write the residuals of its goals; return as `weigh` does."""
+    """Write world transforms and residuals of the pose q, p; return the result of `weigh`."""
     place(chain.parents, chain.order, q, p, work.world)
     find_gaps(chain.goals, targets, q, work.world, work.state)
     find_discomfort(chain, q, work)
@@ -249,10 +250,10 @@ def linearize(chain, targets, scale, q, work):
 
 @kernel("Chain f8[] Trials")
 def descend_each(chain, settings, trials):
-    """Bring poses nearer to their goals, until they are met or the descent stalls.
+    """Move `rotations` and `positions` of trials towards goals until met, or the descent stalls.
 
-    Adds to `steps`, and writes `squares` and `met`; if the settings allow no step, also `errors`,
-    and `blocked` where goals are unmet.
+    Also adds to `steps`, and writes `squares` and `met`. If the settings allow 0 iterations, it
+    moves nothing, and writes `errors`, and `blocked` for trials with unmet goals.
     """
     targets, q, p = trials.targets, trials.rotations, trials.positions
     lengths, unlimited, met = trials.lengths, trials.unlimited, trials.met
@@ -317,9 +318,10 @@ def descend_each(chain, settings, trials):
 
 @kernel("Chain Trials f8[,,] f8[,] i8[,]")
 def rank_each(chain, trials, library, scores, ranks):
-    """Write the stored poses (n, wanted) that are nearest to the goals, best first.
+    """Write indices `ranks` (n, wanted) of the stored poses nearest to the goals, best first.
 
-    `library` (stored, movers, 4) has the rotations of movers, the trials those of all others.
+    `scores` (n, wanted) gets their squared residuals. `library` (stored, movers, 4) has the
+    rotations of movers; those of the other joints are in the trials.
     """
     targets, q, p = trials.targets, trials.rotations, trials.positions
     work = new_work(chain)
@@ -348,10 +350,11 @@ def rank_each(chain, trials, library, scores, ranks):
 
 @kernel("Chain Trials b1[,]")
 def chain_lengths(chain, trials, beyond):
-    """Write how long chains are along their bones, and which targets are farther (n, goals).
+    """Write the lengths of chains along their bones, and a mask `beyond` (n, goals).
 
-    A chain goes from the first joint that may turn to the point that is to reach; the longest of a
-    problem counts, or 1 where nothing has a length. A root that slides goes anywhere.
+    A chain goes from the first joint that may rotate to the goal's point. `lengths` of a trial is
+    that of its longest chain, or 1 if that is 0. The mask is True for targets of `REACH` farther
+    away than the chain is long, unless a root slides.
     """
     work = new_work(chain)
     targets, q, p = trials.targets, trials.rotations, trials.positions
@@ -381,12 +384,13 @@ def chain_lengths(chain, trials, beyond):
 
 
 LOOK = Layout("settings", rounds=1, tolerance=1, shares=0)
-"""Of `look_each`: most rounds over all joints; residual that counts as met; shares of movers."""
+"""Settings of `look_each`: most rounds over all joints; tolerance of the residual; shares of the
+remaining rotation by mover."""
 
 
 @kernel
 def turn_head(head, center, turn):
-    """Turn the head by a rotation in the world about a center."""
+    """Rotate the transform `head` by `turn`, in the world, about `center`."""
     arm = vec3_at(head, POSITION) - center
     set_vec3(head, POSITION, center + rotate(turn, arm))
     set_quat(head, 0, turn * quat_at(head, 0))
@@ -394,13 +398,13 @@ def turn_head(head, center, turn):
 
 @kernel
 def sweep(chain, settings, target, q, p, work, head):
-    """Turn all movers once, from the body to the head, each by its share of the remaining turn."""
+    """Rotate every mover once, from body to head, by its share of the remaining rotation."""
     parents, order, movers, world = chain.parents, chain.order, chain.movers, work.world
     last, m = order[order.shape[0] - 1], 0
     for k in range(order.shape[0]):
         j = order[k]
         place_one(parents, j, q, p, world)
-        if j == last:  # its exact place, not the one carried along
+        if j == last:  # its exact transform, without accumulated errors
             copy(world[j], head)
         if m < movers.shape[0] and movers[m, MOVER.joint] == j:
             before, own = quat_at(world[j], 0), quat_at(q[j], 0)
@@ -416,9 +420,9 @@ def sweep(chain, settings, target, q, p, work, head):
 
 @kernel("Chain f8[] Trials")
 def look_each(chain, settings, trials):
-    """Turn the movers of poses until the head's axis points at the target.
+    """Rotate the movers of the trials, in place, until the head's axis points at the target.
 
-    Adds the rounds taken to `steps`, and writes `squares` and `met`.
+    Adds the number of rounds to `steps`, and writes `squares` and `met`.
     """
     work, head, order = new_work(chain), np.zeros(7), chain.order
     targets, q, p, met = trials.targets, trials.rotations, trials.positions, trials.met

@@ -95,7 +95,7 @@ FIELD_BOUNDS = fields.HEADER.bounds
 
 @kernel("f8[]")
 def checksum(p):
-    """Return the checksum of a file: as Adler-32, but over words of 32 bits without its own."""
+    """Return the checksum of a file: like Adler-32, but of 32-bit words, without its own."""
     halves = p.view(np.int32)
     a, b = 1, 0
     for i in range(2 * p.shape[0]):
@@ -142,7 +142,7 @@ def are_finite(p, first, count):
 
 @kernel
 def fits(p, o, bounds, end):
-    """Return True if the numbers of a layout are at `o`, before `end`, each within its bounds."""
+    """Return True if the numbers of a layout at `o` end before `end` and are within `bounds`."""
     if o < 0 or o + bounds.shape[0] > min(end, p.shape[0]):
         return False
     known = True
@@ -165,7 +165,7 @@ def is_unit(p, o, count):
 
 @kernel
 def check_solid(p, o, end, kind):
-    """Return True if a convex shape with all its planes fills `o` to `end`."""
+    """Return True if a convex shape of this kind fills exactly `o` to `end`."""
     count = 15
     if kind == KDOP:
         if o >= end or not is_whole(p[o], 1.0, MAX_AXES):
@@ -178,7 +178,7 @@ def check_solid(p, o, end, kind):
 
 @kernel
 def check_cone(p, o, end):
-    """Return True if a reach cone is at `o`, and everything that it points to before `end`."""
+    """Return True if there is a reach cone at `o`, all of whose data is before `end`."""
     if not fits(p, o, CONE_BOUNDS, end) or not are_finite(p, o, int(p[o + cones.HEADER.size])):
         return False
     size, side = p[o + cones.HEADER.size], p[o + cones.HEADER.side]
@@ -207,7 +207,7 @@ def check_cone(p, o, end):
 
 @kernel
 def check_union(p, o, end):
-    """Return True if consecutive cones are at `o`, the last of which ends at `end`."""
+    """Return True if consecutive cones fill exactly `o` to `end`."""
     if o >= end or not is_whole(p[o], 1.0, 10000.0):
         return False
     at = o + 1
@@ -220,7 +220,7 @@ def check_union(p, o, end):
 
 @kernel
 def check_walls(p, o, size, entry):
-    """Return the number of walls of a valid entry of a table, or 0."""
+    """Return the number of walls of a table's entry at offset `entry`; 0 if it is not valid."""
     if not is_whole(entry, 1.0, size - 2.0):
         return 0
     count = p[o + int(entry)]
@@ -234,7 +234,7 @@ def check_walls(p, o, size, entry):
 
 @kernel
 def check_table(p, o, end):
-    """Return True if a theta-phi table is at `o`, and everything that it points to before `end`."""
+    """Return True if there is a theta-phi table at `o`, all of whose data is before `end`."""
     if not fits(p, o, TABLE_BOUNDS, end) or not are_finite(p, o, end - o):
         return False
     size, rows, columns = float(end - o), p[o + tables.HEADER.rows], p[o + tables.HEADER.columns]
@@ -258,7 +258,7 @@ def check_table(p, o, end):
 
 @kernel
 def check_field(p, o, end):
-    """Return True if a whole distance field is at `o`, before `end`."""
+    """Return True if there is a complete distance field at `o`, before `end`."""
     if not fits(p, o, FIELD_BOUNDS, end):
         return False
     known = True
@@ -283,10 +283,10 @@ def check_field(p, o, end):
 
 @kernel
 def check_tail(p, t):
-    """Return True if the tail of a limit of hinges is at `t`, with angles within a few turns.
+    """Return True if there is the tail of a limit in the hinges chart at `t`.
 
-    The middle hinge consists of two unit vectors, and must change the angle between the outer
-    axes: otherwise all rotations were at gimbal lock.
+    Its angles must be within a few turns. The middle hinge is given by two unit vectors, and must
+    change the angle between the outer axes; otherwise all rotations would be at gimbal lock.
     """
     known = fits(p, t, TAIL_BOUNDS, p.shape[0])
     known = known and is_unit(p, t + TAIL.along, 2) and is_unit(p, t + TAIL.along_far, 2)
@@ -298,7 +298,7 @@ def check_tail(p, t):
 
 @kernel
 def check_limit(p, o):
-    """Return True if a whole packed limit is at `o`, with everything that it points to."""
+    """Return True if there is a complete packed limit at `o`."""
     if not limits.is_whole(p, o) or not fits(p, o, LIMIT_BOUNDS, p.shape[0]):
         return False
     size, shape = p[o + limits.HEADER.size], o + limits.HEADER.SIZE
@@ -355,7 +355,10 @@ def check_skeleton(p):
 
 @kernel
 def check_rows(p):
-    """Return True if rows of limits are in the order of joints, and measured from ancestors."""
+    """Return True if the rows of limits are valid, and in the order of joints.
+
+    Limits must be measured from ancestors, with at most MAX_BETWEEN joints in between in total.
+    """
     last, between = -1.0, 0
     for k in range(int(p[FILE.limits])):
         row = row_at(p, k)
@@ -405,7 +408,7 @@ def check_numbers(p, o):
 
 @kernel
 def is_flat(p, o):
-    """Return True if pairs can be searched in the chart of a packed limit: not in hinges."""
+    """Return True if pairs can be searched in the chart of the limit at `o`: not in hinges."""
     return int(p[o + limits.HEADER.chart]) != HINGES
 
 
@@ -425,7 +428,7 @@ def row_of(p, joint):
 
 @kernel
 def is_at_or_below(p, joint, other):
-    """Return True if a joint is another one or below it; parents come before children."""
+    """Return True if `joint` is `other` or below it; parents have smaller indices."""
     while joint > other:
         joint = parent_of(p, joint)
     return joint == other
@@ -433,7 +436,7 @@ def is_at_or_below(p, joint, other):
 
 @kernel
 def check_pair(p, pair):
-    """Return True if a valid row of a dependent joint, and what it points to, is at `pair`."""
+    """Return True if the row of a dependent joint at `pair`, and its data, is valid."""
     if not fits(p, pair, PAIR_BOUNDS, p.shape[0]):
         return False
     if not (p[pair + PAIR.row] < p[FILE.limits] and p[pair + PAIR.driver] < p[FILE.joints]):
@@ -474,7 +477,7 @@ def check_pairs(p):
 
 @kernel
 def is_alone(p, k, begin):
-    """Return True if no row of a dependent joint before row k contradicts it.
+    """Return True if no earlier row of a dependent joint contradicts row k.
 
     A joint has one driver, which depends on no joint itself; rows of the same driver are
     consecutive and begin with row `begin`.
@@ -491,7 +494,7 @@ def is_alone(p, k, begin):
 
 @kernel("f8[]")
 def check_file(p):
-    """Return WHOLE_FILE for a file that all kernels may read, or the reason against it."""
+    """Return WHOLE_FILE if all kernels can safely read the file, or the code of an error."""
     if p.shape[0] < FILE.SIZE or p[FILE.magic] != BEGINS:
         return NO_LIMITS
     if p[FILE.version] != FORMAT:

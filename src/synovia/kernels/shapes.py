@@ -59,11 +59,14 @@ def excess(p, j, count, axes, point):
 
 @kernel
 def nearest_in_polytope(p, count, axes, block, m):
-    """Write the nearest point to the lane gathered as `m` with low <= axis · x <= high.
+    """Write the foot and the distance of one lane: the nearest x with low <= axis · x <= high.
 
-    The dual active-set method of Goldfarb & Idnani (1983). It starts at the projection onto one
-    plane, and adds the plane that is violated most; each step keeps the planes already met and
-    drops one when its multiplier would turn negative. At most three planes are active.
+    `m` is the lane's number among those outside; the foot goes to the rows QX and the distance to
+    DISTANCE. `axes` is the offset of the `count` axes in `p`, which lows and highs follow.
+
+    This is the dual active-set method of Goldfarb & Idnani (1983). It starts at the projection
+    onto one plane, and adds the plane that is violated most. Each step keeps the planes already
+    met, and drops one when its multiplier would become negative. At most three are active.
     """
     i, lows = int(block[LANE + m]), axes + 3 * count
     normals, multipliers, shares = np.empty(9), np.empty(3), np.empty(3)
@@ -175,15 +178,15 @@ def box(p, o, block, n):
 
 @kernel
 def ellipsoid(p, o, block, n):
-    """Find the foot of the normal. Parameters: centre, 3 × 3 axes (rows), radii.
+    """Project onto an ellipsoid. Parameters: centre, 3 × 3 axes (rows), radii.
 
     With y the point along the axes and a the radii, the foot is a²y/(a² + t) where t solves
     ‖s(t)‖ = 1, s = ay/(a² + t). 1/‖s‖ is concave in t, so Newton's method on 1/‖s‖ = 1 from
-    below climbs to the root without ever passing it; the block goes on until all lanes are there.
+    below rises to the root without passing it. Iterations end when all lanes have converged.
 
-    A step leaves of an excess e = ‖s‖ − 1 at most 3/2 · e² · var(1/d)/mean(1/d)², d = a² + t, with
-    the squares of s as weights, which is at most 3/8 · e² · (largest d)/(least d): with e small
-    enough for that to be rounding, the step just made was the last.
+    A step reduces the excess e = ‖s‖ − 1 to at most 3/2 · e² · var(1/d)/mean(1/d)², d = a² + t,
+    with the squares of s as weights. This is at most 3/8 · e² · (largest d)/(least d). The last
+    step is the one that starts from an e for which this bound is rounding.
     """
     center, axes, radii = vec3_at(p, o), mat3_at(p, o + 3), vec3_at(p, o + 12)
     # A flat ellipsoid has radii of 0: a tiny t and a huge inverse stand for the limits. Products of
@@ -236,10 +239,11 @@ def ellipsoid(p, o, block, n):
 
 @inlined
 def farthest_beyond(p, o, block, x, worst, number, n):
-    """Write how far out along its worst axis each point is, negative below, and that axis' number.
+    """Write the largest excess of each point beyond the bounds of an axis, and that axis' index.
 
-    Points stand in the rows from `x` on, results go to the rows `worst` and `number`. The k-DOP's
-    parameters are at `o`. For a point inside, the axis is the one whose bounds are nearest.
+    The excess is negative inside; the axis is then the one with the nearest bound. Points are in
+    the rows from `x` on, results go to the rows `worst` and `number`. The parameters of the k-DOP
+    are at `o`.
     """
     count = int(p[o])
     lows = o + 1 + 3 * count
@@ -259,10 +263,10 @@ def farthest_beyond(p, o, block, x, worst, number, n):
 
 @kernel
 def kdop(p, o, block, n):
-    """Flag the points beyond a plane, and find the nearest member for those alone.
+    """Project onto a k-DOP. Parameters: number of axes k, k × 3 unit axes, k lows, k highs.
 
-    Most are nearest to a point of the plane that they are farthest beyond: this is tried for all of
-    them at once. Parameters: number of axes k, k × 3 unit axes, k lows, k highs.
+    The foot of most points is on the plane that they are farthest beyond. This is tried for all
+    points outside; `nearest_in_polytope` projects those for which it fails.
     """
     count = int(p[o])
     axes = o + 1
@@ -293,7 +297,7 @@ def kdop(p, o, block, n):
 
 @kernel
 def solid(kind, p, o, block, n):
-    """Run the shape of the given kind, whose parameters begin at `o`; an unknown one is empty."""
+    """Project onto a convex shape with parameters at `o`; distances are NaN for unknown kinds."""
     if kind == BOX:
         box(p, o, block, n)
     elif kind == ELLIPSOID:
@@ -307,10 +311,10 @@ def solid(kind, p, o, block, n):
 
 @kernel
 def product(p, o, block, n):
-    """Project swing and twist apart. Parameters: twist low, high, then kind and swing shape.
+    """Project swing and twist separately. Parameters: twist low, high, kind and swing shape.
 
-    The swing shape is packed as a cylinder along z, so at z = 0 its distances are those of the
-    plane.
+    The swing shape is packed as a cylinder along z, so at z = 0 its distances are distances in
+    the plane.
     """
     low, high = p[o], p[o + 1]
     twist = SCRATCH + 6 * LANES
@@ -332,9 +336,9 @@ def product(p, o, block, n):
 
 @kernel
 def union(p, o, block, n):
-    """Find the nearest member of several cones. If two are equally near, the first counts.
+    """Project onto a union of cones. If two are equally near, the first one is used.
 
-    Parameters: the number of cones, then each as it is packed, with its kind and its size.
+    Parameters: the number of cones, then the packed cones, with their kinds.
     """
     best = np.empty(5 * LANES)  # rows: the nearest direction, its twist, the distance
     at = o + 1
@@ -352,7 +356,7 @@ def union(p, o, block, n):
 
 @kernel
 def shape(p, o, block, n):
-    """Run the shape that is packed at `o`: its kind, then its parameters."""
+    """Project onto the shape that is packed at `o`: its kind, then its parameters."""
     kind = int(p[o])
     if kind == PRODUCT:
         product(p, o + 1, block, n)
@@ -374,7 +378,7 @@ EDGE = 1e-12  # radians beyond a margin that count as within it
 
 @kernel
 def region(p, o, block, n):
-    """Run the region that is packed at `o`: its margin in radians, then its shape."""
+    """Project onto the region that is packed at `o`: its margin in radians, then its shape."""
     shape(p, o + 1, block, n)
     if p[o] != 0.0:
         grow(p, o + 1, p[o], block, n)
@@ -405,10 +409,10 @@ def grow(p, o, margin, block, n):
 
 @inlined
 def grown_distance(distance, margin):
-    """Return the signed distance from a shape grown by `margin`, given that from the shape.
+    """Return the signed distance to a shape grown by `margin`, for a `distance` to the shape.
 
-    For shapes whose distance is not always that of the nearest member. It may then jump, so that
-    no depth is certain between the shape and the end of the margin: it is 0 there.
+    This is for shapes whose distance is not always that of the nearest member. It may then jump,
+    so within the margin the depth is not known, and the result is 0.
     """
     inside = (distance <= margin) & (margin >= 0.0)
     return min(distance, 0.0) if inside else distance - margin
@@ -416,9 +420,9 @@ def grown_distance(distance, margin):
 
 @kernel
 def toward_point(block, i, share):
-    """Return the foot of lane i moved by a share of the way to its point, and its twist.
+    """Return direction and twist at `share` of the path from the foot of lane i to its point.
 
-    The direction goes along the great circle.
+    The direction moves along the great circle.
     """
     foot, x = lane_vec3(block, PX + i), lane_vec3(block, X + i)
     square = dot(foot - x, foot - x)
@@ -434,7 +438,7 @@ def toward_point(block, i, share):
 
 @kernel
 def grow_directions(margin, block, n):
-    """Grow a shape of directions and twists, as `grow` says."""
+    """Do the same as `grow`, for a shape of directions and twists."""
     for i in range(n):
         distance, x = block[DISTANCE + i], lane_vec3(block, X + i)
         block[DISTANCE + i] = grown_distance(distance, margin)
@@ -447,7 +451,7 @@ def grow_directions(margin, block, n):
 
 @kernel
 def shift_foot(p, o, share, block, i):
-    """Move the foot of lane i, of the shape at `o`, by a share of the way to its point."""
+    """Move the foot of lane i on the shape at `o` towards its point, by `share` of the path."""
     if int(p[o]) in (CONE, TABLE, UNION):
         foot, block[PT + i] = toward_point(block, i, share)
     else:
@@ -458,10 +462,11 @@ def shift_foot(p, o, share, block, i):
 
 @kernel
 def grow_field(p, o, margin, block, n):
-    """Grow a distance field, as `grow` says, until the projections are members.
+    """Do the same as `grow`, for a distance field; projections are members.
 
-    A field's feet are not always the nearest, so a projection may have another foot, farther than
-    the margin: it then goes on towards that one. After WALKS steps it ends at its foot.
+    The foot of a point is not always the nearest member of a field. A projection may therefore
+    have another foot, farther away than the margin; it then moves on towards that one. After WALKS
+    steps the result is the foot itself.
     """
     trial = np.empty(BLOCK)
     for i in range(n):
@@ -483,13 +488,16 @@ def grow_field(p, o, margin, block, n):
 
 @kernel
 def periodic_move(p, o, move):
-    """Return a move between points of the shape at `o`, less whole periods of axes that wrap."""
+    """Return a difference of points, reduced by whole periods of the shape at `o`, if it wraps."""
     return shortest_move(p, o + 1, move) if int(p[o]) == FIELD else move
 
 
 @kernel("f8[] f8[] f8[] f8[]")
 def project_points(points, p, out, distances):
-    """Write the nearest members of flat `points` (x, y, z, x, …), and the signed distances."""
+    """Write to `out` the nearest members of flat `points` (x, y, z, x, …), and signed distances.
+
+    `p` is the packed shape.
+    """
     block = np.empty(BLOCK)
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
@@ -503,9 +511,9 @@ def project_points(points, p, out, distances):
 
 @kernel("f8[] f8[] f8[] f8[]")
 def project_directions(points, p, out, distances):
-    """As `project_points`, for flat directions and twists (x, y, z, twist, x, …).
+    """Do the same as `project_points`, for flat directions and twists (x, y, z, twist, x, …).
 
-    Directions may be a little off their unit length; those that need not move stay as they are.
+    Directions need only approximately unit length; those of members are returned unchanged.
     """
     block = np.empty(BLOCK)
     for start in range(0, distances.shape[0], LANES):

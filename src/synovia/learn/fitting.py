@@ -47,15 +47,17 @@ from .trimming import MAX_DROPPED, TrimResult, thin, thin_takes, trim, trim_with
 DEFAULT_MARGIN = 0.05
 """How much wider than what was observed limits are, in radians, where nobody else can tell."""
 MIN_PERFORMERS = 3
-"""From so many performers on, margins are chosen by who is left out, for `DEFAULT_REJECT`."""
+"""With at least this many performers, the margin is chosen for `DEFAULT_REJECT` by leaving some
+out."""
 MAX_MARGIN = np.radians(90.0)
 """The largest margin, in radians, that is tried for the rejection asked for."""
 MAX_FOLDS = 10
-"""More performers than so many are left out several at a time."""
+"""Largest number of groups of performers that are left out one after another."""
 OWN_SHARE = 0.5
-"""Of a rejection, the part for the own limit of a joint that depends on another one."""
+"""Share of the rejection that the limit without the driver may use; the rest is left for the
+dependence."""
 GAP = np.radians(60.0)
-"""Where thinned rotations are farther apart than this, in radians, they are not one path."""
+"""Radians between consecutive thinned rotations; a larger rotation starts a new path."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,16 +76,16 @@ class FitOptions:
     fewer.
     """
     reject: float | None = None
-    """The largest expected share of frames outside, of people who are not in the clips.
+    """The largest expected share of frames outside, for people who are not in the clips.
 
-    Each joint is widened to it, at least by the margin. Performers are left out in turn to measure
-    it, or clips if there is one performer.
+    The margin of each joint is increased until this holds. It is measured by leaving out
+    performers, or clips if there is one performer.
     """
     trim: float = MAX_DROPPED
     """The largest share of frames, besides capture flips, that may be dropped for lack of support.
 
-    These are frames that no other performer comes near, or that stand alone. 0 keeps every frame,
-    flips too.
+    These are frames that too few other performers confirm, or that are isolated; see `trim`. 0
+    keeps every frame, flips too.
     """
     reference: str = "mean"
     """The origin of the chart: "mean" of the observed rotations, or "rest"."""
@@ -97,31 +99,37 @@ class FitOptions:
     names: Mapping[str, str] | None = None
     """Names of the clips' joints, mapped to those of the first clip."""
     relative_to: Mapping[str, str] | None = None
-    """By joint, the ancestor from which it is measured instead of from its parent."""
+    """Ancestors from which joints are measured instead of from their parents, by joint."""
     keep_samples: bool = False
     """Whether to keep observed rotations, thinned, to blend or calibrate with."""
     blend: Population | None = None
     """Observations of other performers to blend with."""
     depends: Mapping[str, str] | str | None = None
-    """By joint, the driver that its limit depends on, such as ``{"LeftLeg": "LeftUpLeg"}``.
+    """The driver that a limit depends on, by joint, such as ``{"LeftLeg": "LeftUpLeg"}``.
 
-    A hinge gets ends that vary with the direction of the driver's bone, another joint a margin.
-    "auto" finds the joints for which that pays on people who are left out.
+    For a hinge, the ends vary with the direction of the driver's bone; for other joints, the
+    margin does. "auto" selects the joints whose limits become significantly smaller, as measured
+    on people left out.
     """
     shape_options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the shape's fit, or of the estimator."""
 
     @classmethod
     def of(cls, shape: str, chart: str | None, **options: Any) -> FitOptions:
-        """Return the options from keywords: what is not a field here goes to the shape's fit.
+        """Return the options from keywords; those that are not fields become `shape_options`.
 
-        Without a chart it is "swing-twist" where the shape works in that, else its first one.
+        The default chart is "swing-twist" if the shape supports it, else the shape's first one.
         """
-        known = {each.name for each in fields(cls)} - {"shape_options"}
-        own = {name: value for name, value in options.items() if name in known}
-        others = {name: value for name, value in options.items() if name not in known}
+        names = {field.name for field in fields(cls)} - {"shape_options"}
+        fit_options = {name: options[name] for name in options if name in names}
+        shape_options = {name: options[name] for name in options if name not in names}
         kind = ESTIMATORS[shape].shape if shape in ESTIMATORS else shape
-        return cls(shape=shape, chart=chart_for(kind, chart), shape_options=others, **own)
+        return cls(
+            shape=shape,
+            chart=chart_for(kind, chart),
+            shape_options=shape_options,
+            **fit_options,
+        )
 
     def __post_init__(self) -> None:
         check_rejection(self.reject)
@@ -134,29 +142,29 @@ class FitOptions:
 
     @property
     def estimator(self) -> type[People] | None:
-        """The estimator that is named in place of a shape, if one is."""
+        """The estimator if `shape` names one, else None."""
         return ESTIMATORS.get(self.shape)
 
     def with_defaults(self, performers: Collection[str]) -> FitOptions:
-        """Return the options with a margin, and with a rejection where several people perform."""
+        """Return the options with the default margin and the default rejection filled in."""
         margin = DEFAULT_MARGIN if self.margin is None else self.margin
         return replace(self, margin=margin, reject=self.rejection_for(performers))
 
     def rejection_for(self, performers: Collection[str]) -> float | None:
-        """Return the share of newcomers' frames that may be outside, with such performers."""
+        """Return `reject`, or its default for these performers; None if nobody is left out."""
         if self.reject is None and self.leaves_out(performers):
             return DEFAULT_REJECT
         return self.reject
 
     def leaves_out(self, performers: Collection[str]) -> bool:
-        """Tell whether some of so many performers are left out, to choose the margin."""
+        """Return True if the margin is chosen by leaving out performers or clips."""
         several = len(performers) >= MIN_PERFORMERS
         return self.reject is not None or (self.margin is None and several)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the provenance of limits keeps of the options."""
-        kept = ("shape", "chart", "margin", "reject", "trim", "reference")
-        return {name: getattr(self, name) for name in kept} | dict(self.shape_options)
+        """Return the options that are recorded in the provenance of limits."""
+        recorded = ("shape", "chart", "margin", "reject", "trim", "reference")
+        return {name: getattr(self, name) for name in recorded} | dict(self.shape_options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,10 +176,11 @@ class FittedJoint:
     limit_at: Callable[[float], Limit]
     """Returns the limit with another margin, in radians."""
     promise_for: Callable[[float], Promise]
-    """Returns the margin for a rejection; only for fits with a rejection."""
+    """Returns the margin, and the rejections to expect, for a requested rejection. Only for fits
+    with a rejection."""
     margin: float
     promise: Promise | None
-    """Shares of frames outside, of people left out and of newcomers, if a rejection was asked."""
+    """Shares of frames outside, of people left out and of new ones; None without a rejection."""
 
 
 def fit_joint(
@@ -182,7 +191,9 @@ def fit_joint(
     axis: Vectors,
     trimmed: TrimResult | None = None,
 ) -> FittedJoint:
-    """Return the limit of one joint around what is left of its takes when they are trimmed.
+    """Return the limit of one joint, fitted to its trimmed takes.
+
+    Warns if no margin achieves the rejection.
 
     Parameters
     ----------
@@ -195,7 +206,7 @@ def fit_joint(
     axis
         The direction (3,) of the bone in the joint's own frame.
     trimmed
-        The result of `trim` for the takes, if it is known already.
+        The result of `trim` for the takes; computed if None.
     """
     trimmed = trim(takes, options.trim) if trimmed is None else trimmed
     if reference is None and (weights := _kept_weights(takes, trimmed)) is not None:
@@ -217,26 +228,26 @@ def fit_joint(
             held_out = people.leave_one_out()
 
     def promise_for(reject: float) -> Promise:
-        kept = promise(reject, held_out, *ends)
-        return replace(kept, margin=kept.margin - base)
+        promised = promise(reject, held_out, *ends)
+        return replace(promised, margin=promised.margin - base)
 
     if reject is None:
         return FittedJoint(limit_at(margin), trimmed, limit_at, promise_for, margin, None)
-    kept = promise_for(reject)
-    if kept.rejected > reject * (1.0 + 1e-6):
+    promised = promise_for(reject)
+    if promised.rejected > reject * (1.0 + 1e-6):
         unit = "of margin" if base == 0.0 else "around people"
         warnings.warn(
             f"{reject:.2%} was asked for, but these people promise no less than "
-            f"{kept.rejected:.2%} of newcomers' frames outside, at "
-            f"{np.degrees(base + kept.margin):.0f} degrees {unit}",
+            f"{promised.rejected:.2%} of newcomers' frames outside, at "
+            f"{np.degrees(base + promised.margin):.0f} degrees {unit}",
             stacklevel=2,
         )
-    limit = limit_at(kept.margin)
-    return FittedJoint(limit, trimmed, limit_at, promise_for, kept.margin, kept)
+    limit = limit_at(promised.margin)
+    return FittedJoint(limit, trimmed, limit_at, promise_for, promised.margin, promised)
 
 
 def _performers(takes: Iterable[Take]) -> set[str]:
-    """Return the performers of whom there are more than samples."""
+    """Return the performers of takes that are not samples of a population."""
     return {take.performer for take in takes if not take.is_sample}
 
 
@@ -247,7 +258,7 @@ def _fit_limit(
     paths: Sequence[Quats],
     margin: float,
 ) -> Limit:
-    """Return the limit around paths (frames, 4)."""
+    """Return the limit around paths (frames, 4), widened by `margin` radians."""
     return Limit.fit(
         [path for path in paths if len(path)],
         options.shape,
@@ -262,7 +273,10 @@ def _fit_limit(
 def _grow_from_people(
     people: People, options: FitOptions, reference: Quats | None, axis: Vectors, margin: float
 ) -> Limit:
-    """Return the limit `DEFAULT_WITHIN` plus a margin, in radians, from the people."""
+    """Return the limit of rotations within `DEFAULT_WITHIN` + `margin` radians of the people.
+
+    ValueError if a shape option is unknown.
+    """
     unknown = set(options.shape_options) - set(people.fit_options({}))
     if unknown:
         raise ValueError(f"{people.name} takes no option {', '.join(sorted(unknown))}")
@@ -276,18 +290,21 @@ def _grow_from_people(
 
 
 def people_field(people: People, within: float, options: FitOptions, axis: Vectors) -> Limit:
-    """Return the limit `within` so many radians of the people, charted about their mean."""
+    """Return the limit of rotations `within` that many radians of the people.
+
+    Its chart is about the mean of the observed rotations.
+    """
     return _grow_from_people(people, options, None, axis, within - DEFAULT_WITHIN)
 
 
 def _held_out(
     takes: Sequence[Take], options: FitOptions, reference: Quats | None, axis: Vectors
 ) -> list[HeldOut]:
-    """Return the margins, in radians, that each performer needs who was left out.
+    """Return the margins in radians that the frames of each performer left out require.
 
-    Performers are left out in turn (clips, where there is one performer, or one who is blended with
-    others), and their frames are compared with the limit of the others. Frames are counted by
-    cells.
+    The limit is fitted without a margin to the takes of the others, for up to `MAX_FOLDS` groups
+    of performers. Clips are left out instead if one performer is recorded, alone or blended with a
+    population. Frames are thinned to one for each cell, with its count.
     """
     name_of = _left_out_by(takes)
     thinned = thin_takes(takes, name_of)
@@ -319,13 +336,13 @@ _performer, _clip = attrgetter("performer"), attrgetter("clip")
 
 
 def _left_out_by(takes: Sequence[Take]) -> Callable[[Take], str]:
-    """Return what tells whom to leave out: the performer, or the clip where there is one.
+    """Return the key by which takes are left out: the performer, or the clip of a single one.
 
-    Samples are never left out.
+    Samples are never left out. ValueError if fewer than two would be.
     """
-    own = [take for take in takes if not take.is_sample]
-    name_of = _performer if len(set(map(_performer, own))) > 1 else _clip
-    if (count := len(set(map(name_of, own)))) < 2:
+    recorded = [take for take in takes if not take.is_sample]
+    name_of = _performer if len(set(map(_performer, recorded))) > 1 else _clip
+    if (count := len(set(map(name_of, recorded)))) < 2:
         raise ValueError(
             "a rejection can be asked for only with two clips or more, since each is left out in "
             f"turn; got {count}"
@@ -334,11 +351,12 @@ def _left_out_by(takes: Sequence[Take]) -> Callable[[Take], str]:
 
 
 def _kept_paths(takes: Sequence[Take], masks: Sequence[Mask]) -> list[Quats]:
+    """Return the paths (frames, 4) of the frames in the masks; thinned ones are split at gaps."""
     paths: list[Quats] = []
     for take, kept in zip(takes, masks, strict=True):
         path = take.rotations[kept]
         if take.thinned:
-            # Where a thinned path goes on elsewhere, it was on the way there before.
+            # Thinning drops frames in cells that the path has visited before.
             cosines = np.abs(np.einsum("ij,ij->i", path[:-1], path[1:]))
             gaps = 1 + np.flatnonzero(cosines < np.cos(0.5 * GAP))
             paths += np.split(path, gaps)
@@ -349,33 +367,36 @@ def _kept_paths(takes: Sequence[Take], masks: Sequence[Mask]) -> list[Quats]:
 
 @dataclass(frozen=True, eq=False)
 class LearnedLimits:
-    """What a model is made of."""
+    """Limits learned from clips, with samples and provenance, all by joint."""
 
     limits: dict[str, Limit]
     samples: dict[str, tuple[Sample, ...]]
     provenance: dict[str, Any]
     dependents: dict[str, DependentLimit] = field(default_factory=dict)
     variable: dict[str, VariableLimit] = field(default_factory=dict)
-    """Of joints that are to depend on another one, what of their limits may vary."""
+    """Limits of the joints that may depend on another one, in the form that this needs."""
 
     def with_dependents(self, pairs: Mapping[str, LearnedPair]) -> LearnedLimits:
-        """Return the same with limits that depend on others, by joint."""
+        """Return a copy with these dependent limits, by joint, and their provenance."""
         joints = {
             name: row | ({"depends": pairs[name].to_dict()} if name in pairs else {})
             for name, row in self.provenance["joints"].items()
         }
         return replace(
             self,
-            limits=self.limits | {name: each.dependent.limit for name, each in pairs.items()},
+            limits=self.limits | {name: pair.dependent.limit for name, pair in pairs.items()},
             provenance=self.provenance | {"joints": joints},
-            dependents={name: each.dependent for name, each in pairs.items()},
+            dependents={name: pair.dependent for name, pair in pairs.items()},
         )
 
 
 def learn(
     clips: Sequence[Clip], options: FitOptions, *, progress: Progress = iter
 ) -> LearnedLimits:
-    """Return a limit for each joint wanted; `LimitModel.fit` says what the options mean."""
+    """Return a limit for each requested joint; see `LimitModel.fit` for the options.
+
+    ValueError if there are no clips or no frames, or if an option names an unsuitable joint.
+    """
     if not clips:
         raise ValueError("limits need at least one clip to learn from, got none")
     for clip in clips:
@@ -389,7 +410,7 @@ def learn(
             raise ValueError(f"relative_to names {name}, for which no limit is wanted")
     performers = options.performers
     if options.leaves_out({performer_of(clip.name, performers) for clip in clips}):
-        # Whoever is held out must not be among the others under another name.
+        # A person left out must not be among the others under another name.
         names = {clip.name: performer_of(clip.name, performers) for clip in clips}
         duplicates = replace(find_duplicates(clips, names), common_rig=())
         duplicates.warn(stacklevel=4)
@@ -434,16 +455,16 @@ def learn_from_takes(
     flips: Mapping[str, int] | None = None,
     progress: Progress = iter,
 ) -> LearnedLimits:
-    """Return a limit for each joint that has takes, and a record of how; none depends on another.
+    """Return a limit, with provenance, for each joint that has takes. None depends on another.
 
     Parameters
     ----------
     takes
-        By joint, named as in `skeleton`.
+        Takes by joint name of `skeleton`.
     clip_rows
-        What the provenance says of each clip.
+        Provenance of each clip.
     flips
-        By joint, frames of capture flips that are no longer in the takes.
+        Numbers of capture flips that were removed from the takes before, by joint.
     """
     axes, ancestors = bone_axes(skeleton), options.relative_to or {}
     reference = quat.IDENTITY if options.reference == "rest" else None
@@ -490,11 +511,14 @@ def _learn_dependents(
     skeleton: Skeleton,
     options: FitOptions,
 ) -> LearnedLimits:
-    """Return the limits with those that depend on another joint, as the options say."""
+    """Return the limits, made dependent on other joints as `options.depends` says.
+
+    ValueError if an explicitly named joint has a thin limit and is no hinge.
+    """
     if not options.depends:
         return learned
     auto, axes = options.depends == "auto", bone_axes(skeleton)
-    found = {}
+    pairs = {}
     for name, driver in pairs_to_learn(options.depends, skeleton, learned.limits).items():
         variable = learned.variable[name]
         if variable.is_thin:
@@ -506,39 +530,40 @@ def _learn_dependents(
         axis = axes[skeleton.index(driver)]
         pair = learn_pair(variable, driver, axis, people, reject, if_pays=auto)
         if pair is not None:
-            found[name] = pair
-    return learned.with_dependents(cut_chains(found) if auto else found)
+            pairs[name] = pair
+    return learned.with_dependents(cut_chains(pairs) if auto else pairs)
 
 
 def thin_message(name: str, driver: str) -> str:
-    """Return why nothing of a joint's limit can depend on a driver."""
+    """Return the error message for a limit that cannot depend on a driver because it is thin."""
     return f"{name} cannot depend on {driver}: its limit is thin, but no hinge"
 
 
 def _variable_limit(
     fitted: FittedJoint, takes: Sequence[Take], kind: str, reject: float | None
 ) -> VariableLimit:
-    """Return what may vary of a limit: a hinge's is a box along its axis, with that direction.
+    """Return a joint's limit in the form from which a dependent one is learned.
 
-    What is outside the joint's own limit is outside the dependent one as well. So the own limit
-    is wider, for `OWN_SHARE` of the rejection asked for.
+    That of a hinge is a box with a side along the hinge's axis. A dependent limit is a part of
+    this one, so this one gets a larger margin, that for `OWN_SHARE` of the rejection. `plain` has
+    the joint's usual margin.
     """
-    kept = None if reject is None else fitted.promise_for(OWN_SHARE * reject)
-    margins = (fitted.margin if kept is None else kept.margin, fitted.margin)
+    promised = None if reject is None else fitted.promise_for(OWN_SHARE * reject)
+    margins = (fitted.margin if promised is None else promised.margin, fitted.margin)
     if kind != "hinge":
         limits = [fitted.limit_at(margin) for margin in margins]
-        wide, plain = (replace(each, relative_to=fitted.limit.relative_to) for each in limits)
-        return VariableLimit(wide, None, kept, plain)
+        wide, plain = (replace(limit, relative_to=fitted.limit.relative_to) for limit in limits)
+        return VariableLimit(wide, None, promised, plain)
     rotations = fitted.trimmed.rotations(takes)
     chart = RotationVector(quat.mean(rotations, _kept_weights(takes, fitted.trimmed)))
-    boxes = [Box.fit(chart.points(rotations), margin=each, along="data") for each in margins]
+    boxes = [Box.fit(chart.points(rotations), margin=margin, along="data") for margin in margins]
     wide, plain = (Limit(chart, box, fitted.limit.relative_to) for box in boxes)
     along = boxes[0].axes[int((boxes[0].high - boxes[0].low).argmax())]
-    return VariableLimit(wide, along, kept, plain)
+    return VariableLimit(wide, along, promised, plain)
 
 
 def _kept_weights(takes: Sequence[Take], trimmed: TrimResult) -> Floats | None:
-    """Return the frames that each rotation left stands for; None where each is a frame."""
+    """Return the numbers of frames that kept rotations represent; None if all are 1."""
     if all(take.counts is None for take in takes):
         return None
     counts = [take.frame_counts[kept] for take, kept in zip(takes, trimmed.kept, strict=True)]
@@ -548,7 +573,7 @@ def _kept_weights(takes: Sequence[Take], trimmed: TrimResult) -> Floats | None:
 def _fit_named(
     name: str, takes: Sequence[Take], options: FitOptions, reference: Quats | None, axis: Floats
 ) -> FittedJoint:
-    """Fit, and let warnings name the joint, each once."""
+    """Return the result of `fit_joint`; its warnings name the joint, and are not repeated."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fitted = fit_joint(takes, options, reference=reference, axis=axis)
@@ -558,9 +583,9 @@ def _fit_named(
 
 
 def measure_from(limit: Limit, ancestor: str) -> Limit:
-    """Return the region of a limit that was just fitted, measured from an ancestor by name.
+    """Return a copy of a limit, measured from the joint `ancestor`.
 
-    What is wrong with the region was warned about when it was fitted.
+    Warnings about the region are not repeated.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -568,9 +593,9 @@ def measure_from(limit: Limit, ancestor: str) -> Limit:
 
 
 def _samples_of(takes: Sequence[Take], fitted: FittedJoint) -> tuple[Sample, ...]:
-    """Return the kept rotations of each take, one in each cell of 0.05 radians.
+    """Return the kept rotations of each take, one for each cell of 0.05 radians.
 
-    Those that came thinned are not among them.
+    Takes that are samples of a population themselves are left out.
     """
     chart, samples = fitted.limit.chart, []
     if chart.dimension != 3:

@@ -5,8 +5,8 @@ it, those of a hinge a great circle, those of a swing without twist a great sphe
 2 and 3 dimensions, which need no reference. A point at distance sin(x / 2) from the subspace is x
 radians from the nearest rotation in it.
 
-A joint of two axes that are each fixed in a bone, as of a cardan shaft, counts as a ball: its
-rotations are no subspace.
+A joint of two axes, each fixed in one of the bones, as in a cardan shaft, is classified as a ball,
+because its rotations are not a subspace.
 """
 
 from __future__ import annotations
@@ -109,7 +109,10 @@ def _axes(frame: Quats, count: int) -> Vectors:
 
 
 def _range(values: Scalars, period: float = 0.0) -> tuple[float, float]:
-    """Return the shortest interval with all `values` but outliers; periodic ones start near 0."""
+    """Return the shortest interval that contains all `values` except outliers.
+
+    With a period, values are equivalent modulo it, and the interval is a continuous one near 0.
+    """
     ordered = np.sort(values - period * np.round(values / (period or 1.0)))
     count = _inlier_count(ordered)
     if period:

@@ -25,7 +25,7 @@ from ..skeleton import Clip, Skeleton, match, names_in
 from .takes import Progress, Sample, Take, flips, invented_first_frame
 from .trimming import chord_of, rotation_tree, thin
 
-OWN_PEOPLE = 20  # people that a performer counts for who is blended with a population
+OWN_PEOPLE = 20  # number of people that a performer blended with a population counts for
 WIDTH = np.radians(8.0)  # radians; standard deviation of the kernel around a person's samples
 CUTOFF = np.radians(18.0)  # radians; the kernel is 0 beyond
 SAMPLES_PER_PERSON = 10.0  # total kernel weight from which a person counts fully
@@ -65,27 +65,28 @@ class Population:
     ) -> tuple[dict[str, list[Take]], dict[str, Sequence[Sample]]]:
         """Return one performer's takes by joint, extended by the samples, and the samples added.
 
-        Joints are named as in `skeleton`; `names` maps those of the population to them. Both must
-        be measured from the same `ancestors`. The performer counts for `OWN_PEOPLE` people, also
-        in samples of their own.
+        Joints are named as in `skeleton`; `names` maps those of the population to them. The
+        performer counts for `OWN_PEOPLE` people, also in the population's samples of the same
+        performer. ValueError for several performers, or if joints are measured from other
+        `ancestors` than in the population.
         """
-        performers = {take.performer for each in takes.values() for take in each}
+        performers = {take.performer for joint_takes in takes.values() for take in joint_takes}
         if len(performers) != 1:
             raise ValueError(
                 f"one performer is blended with a population, got {', '.join(sorted(performers))}; "
                 "say who performs in the clips"
             )
-        known = names_in(names, self.skeleton)
-        found = match(takes, skeleton, self.skeleton, known)
-        found.warn("the population")
-        blended = {name: list(own) for name, own in takes.items()}
+        mapped = names_in(names, self.skeleton)
+        matched = match(takes, skeleton, self.skeleton, mapped)
+        matched.warn("the population")
+        blended = {name: list(joint_takes) for name, joint_takes in takes.items()}
         added: dict[str, Sequence[Sample]] = {}
-        for name, joint in found.joints.items():
-            here, there = ancestors.get(name), self.ancestors.get(self.skeleton.names[joint])
-            if here != (there and known.get(there, there)):
+        for name, joint in matched.joints.items():
+            ancestor, theirs = ancestors.get(name), self.ancestors.get(self.skeleton.names[joint])
+            if ancestor != (theirs and mapped.get(theirs, theirs)):
                 raise ValueError(
-                    f"{name} is measured from {here or 'its parent'}, and the population's from "
-                    f"{there or 'its parent'}: they must be the same to be blended"
+                    f"{name} is measured from {ancestor or 'its parent'}, and the population's "
+                    f"from {theirs or 'its parent'}: they must be the same to be blended"
                 )
             added[name] = self.samples.get(self.skeleton.names[joint], ())
             blended[name] = [replace(take, person_count=OWN_PEOPLE) for take in takes[name]] + [
@@ -97,10 +98,11 @@ class Population:
 
     def provenance(self, added: Mapping[str, Sequence[Sample]]) -> dict[str, Any]:
         """Return the provenance of a blend with the samples `added`, by joint."""
-        performers = {sample.performer: None for each in added.values() for sample in each}
+        added_samples = [sample for samples in added.values() for sample in samples]
+        performers = {sample.performer: None for sample in added_samples}
         return {
             "performers": list(performers),
-            "samples": sum(len(sample.frames) for each in added.values() for sample in each),
+            "samples": sum(len(sample.frames) for sample in added_samples),
             "counted_as": OWN_PEOPLE,
             "clips": [dict(clip) for clip in self.clips],
         }
@@ -134,10 +136,10 @@ class Calibration:
     population: Population
 
     def apply(self, clip: Clip, *, names: Mapping[str, str] | None = None) -> Clip:
-        """Return the corrected clip; `names` maps its joint names to the population's."""
-        found = match(self.offsets, self.population.skeleton, clip.skeleton, names)
+        """Return a corrected copy of `clip`; `names` maps its joint names to the population's."""
+        matched = match(self.offsets, self.population.skeleton, clip.skeleton, names)
         rotations = clip.pose.rotations.copy()
-        for name, joint in found.joints.items():
+        for name, joint in matched.joints.items():
             rotations[:, joint] = turn_bones(rotations[:, joint], self.offsets[name].vector)
         return replace(clip, pose=clip.pose.with_rotations(rotations))
 
@@ -151,6 +153,9 @@ def calibrate(
     progress: Progress = iter,
 ) -> Calibration:
     """Return the offsets of one performer's joints relative to a population.
+
+    Joints without frames or samples get none. ValueError if there are no clips, or if the
+    population does not have a joint.
 
     Parameters
     ----------
@@ -172,16 +177,16 @@ def calibrate(
         population.skeleton.index(name)
     observed: dict[str, list[Quats]] = {name: [] for name in wanted}
     for clip in clips:
-        known = names_in(names, clip.skeleton)
+        mapped = names_in(names, clip.skeleton)
         first = int(invented_first_frame(clip))
-        found = match(wanted, population.skeleton, clip.skeleton, known)
-        for name, line in found.lineages(population.ancestors, clip.name).items():
+        matched = match(wanted, population.skeleton, clip.skeleton, mapped)
+        for name, line in matched.lineages(population.ancestors, clip.name).items():
             path = line.relative_rotation(clip.pose.rotations[first:])
             observed[name].append(path[~flips(path, clip.frame_time)])
     offsets = {}
     for name in progress(wanted):
         rotations = np.concatenate([np.empty((0, 4)), *observed[name]])
-        samples = [each for each in population.samples.get(name, ()) if len(each.rotations)]
+        samples = [s for s in population.samples.get(name, ()) if len(s.rotations)]
         if len(rotations) and samples:
             offsets[name] = estimate_offset(rotations, samples)
     return Calibration(offsets, population)
@@ -195,8 +200,8 @@ def estimate_offset(rotations: Quats, samples: Sequence[Sample]) -> Offset:
         vector = most_probable(objective, independent)
         curvature, variance = objective.information(vector)
         if variance > 0.0:
-            found = float(np.trace(curvature)) / variance
-            independent = float(np.clip(found, 1.0, len(objective.frames)))
+            estimate = float(np.trace(curvature)) / variance
+            independent = float(np.clip(estimate, 1.0, len(objective.frames)))
     covariance = np.linalg.inv(independent * curvature + np.eye(3) / OFFSET_SPREAD**2)
     # The population's mean offset is itself uncertain.
     covariance += np.eye(3) * OFFSET_SPREAD**2 / objective.person_count
@@ -206,7 +211,7 @@ def estimate_offset(rotations: Quats, samples: Sequence[Sample]) -> Offset:
 
 
 def most_probable(objective: OffsetObjective, independent: float) -> Points:
-    """Return the most probable offset (3,), by pattern search.
+    """Return the most probable rotation vector (3,) of an offset, radians, by pattern search.
 
     `independent` is the number of independent frames.
     """
@@ -224,8 +229,8 @@ def most_probable(objective: OffsetObjective, independent: float) -> Points:
                 candidate = best + move
                 if np.linalg.norm(candidate) > MAX_OFFSET:
                     continue
-                if (found := value_of(candidate)) > value + 1e-9:
-                    best, value, improved = candidate, found, True
+                if (candidate_value := value_of(candidate)) > value + 1e-9:
+                    best, value, improved = candidate, candidate_value, True
     return best
 
 
@@ -251,24 +256,28 @@ class OffsetObjective:
     def of(cls, frames: Quats, samples: Sequence[Sample]) -> OffsetObjective:
         """Return the pairs of frames and samples that the largest offset can bring together."""
         names, number = np.unique([sample.performer for sample in samples], return_inverse=True)
-        rotations = [_thin_evenly(sample.rotations, most=None) for sample in samples]
-        every = np.concatenate(rotations)
-        who = np.repeat(number, [len(each) for each in rotations])
-        found = rotation_tree(every).query_ball_point(frames, chord_of(CUTOFF + MAX_OFFSET))
-        frame_of = np.repeat(np.arange(len(frames)), [len(each) for each in found])
-        hits = np.concatenate([np.empty(0, dtype=np.int64), *map(np.asarray, found)]).astype(int)
-        return cls(frames, every[hits % len(every)], frame_of, who[hits % len(every)], len(names))
+        parts = [_thin_evenly(sample.rotations, most=None) for sample in samples]
+        rotations = np.concatenate(parts)
+        person_of = np.repeat(number, [len(part) for part in parts])
+        nearby = rotation_tree(rotations).query_ball_point(frames, chord_of(CUTOFF + MAX_OFFSET))
+        frame_of = np.repeat(np.arange(len(frames)), [len(indices) for indices in nearby])
+        hits = np.concatenate([np.empty(0, dtype=np.int64), *map(np.asarray, nearby)]).astype(int)
+        hits %= len(rotations)  # the tree contains the rotations with both signs
+        return cls(frames, rotations[hits], frame_of, person_of[hits], len(names))
 
     def score(self, vector: Points) -> Scalars:
-        """Return the share (frames,) of people near each frame after the offset `vector`."""
+        """Return the share (frames,) of people near each frame after the offset `vector`.
+
+        A person counts partly if their samples have little total kernel weight.
+        """
         moved = turn_bones(self.frames, vector)
         cosine = np.abs(np.einsum("ij,ij->i", moved[self.frame_indices], self.paired_samples))
         angle = 2.0 * np.arccos(np.minimum(cosine, 1.0))
         weight = np.where(angle < CUTOFF, np.exp(-0.5 * np.square(angle / WIDTH)), 0.0)
         pair = self.frame_indices * self.person_count + self.person_indices
         size = len(self.frames) * self.person_count
-        near = np.bincount(pair, weight, minlength=size) / SAMPLES_PER_PERSON
-        return np.asarray(np.minimum(near, 1.0).reshape(-1, self.person_count).mean(axis=1))
+        support = np.bincount(pair, weight, minlength=size) / SAMPLES_PER_PERSON
+        return np.asarray(np.minimum(support, 1.0).reshape(-1, self.person_count).mean(axis=1))
 
     def log_scores(self, vector: Points) -> Scalars:
         """Return the log score (frames,) of each frame after the offset `vector`."""
@@ -291,8 +300,8 @@ class OffsetObjective:
         parts = np.array_split((ahead - behind) / (2.0 * DIFFERENCE), PARTS, axis=1)
         gradients = np.stack([part.mean(axis=1) for part in parts if part.shape[1]])
         variance = gradients.var(axis=0, ddof=1).sum() / len(gradients) if len(gradients) > 1 else 0
-        here = float(self.log_scores(vector).mean())
-        hessian = np.diag(ahead.mean(axis=1) + behind.mean(axis=1) - 2.0 * here)
+        middle = float(self.log_scores(vector).mean())
+        hessian = np.diag(ahead.mean(axis=1) + behind.mean(axis=1) - 2.0 * middle)
         for i, j in ((0, 1), (0, 2), (1, 2)):
             corners = [
                 a * b * float(self.log_scores(vector + a * steps[i] + b * steps[j]).mean())
@@ -305,6 +314,6 @@ class OffsetObjective:
 
 
 def _thin_evenly(rotations: Quats, most: int | None = MAX_FRAMES) -> Quats:
-    """Return one rotation in each cell, and of these at most `most`, evenly spaced."""
-    kept: Quats = rotations[thin(quat.log(rotations), cell=CELL)]
-    return kept if most is None else np.asarray(kept[evenly_spaced(len(kept), most)])
+    """Return the first rotation of each cell, or at most `most` of these, evenly spaced."""
+    thinned: Quats = rotations[thin(quat.log(rotations), cell=CELL)]
+    return thinned if most is None else np.asarray(thinned[evenly_spaced(len(thinned), most)])

@@ -58,8 +58,8 @@ def thin(points: Points, *, cell: float = 0.05) -> Ints:
 def thin_takes(takes: Sequence[Take], group_of: Callable[[Take], str]) -> list[Take]:
     """Return one take for each group, with one rotation for each cell of `COUNTED_CELL`.
 
-    The first frame of a cell represents it, with the count of all its frames. Capture flips are
-    dropped. Samples, which have no counts, are concatenated as they are.
+    A cell is represented by its first frame, with the number of all its frames. Capture flips are
+    dropped. Samples of a population form a take of their own in each group, and are not thinned.
     """
     groups: dict[tuple[str, bool], list[Take]] = {}
     for take in takes:
@@ -92,14 +92,14 @@ def distances_without(
 ) -> list[list[Scalars]]:
     """Return distances to other performers, once for each group of performers left out.
 
-    The result has, for each group and take, the angle in radians from each frame to the n-th
-    nearest other performer, with n as `confirmations` requires of everybody, or all who are left
-    if they are fewer. Performers who count for several people are counted as often. Values of
-    performers left out are undefined.
+    `result[group][take]` (frames,) is the angle in radians from each frame to the n-th nearest
+    other performer. Here n is `confirmations` for all performers, or the number of those not left
+    out if that is less. A performer who represents several people counts several times. Values
+    for the performers left out are undefined.
 
-    Frames are compared by cells of rotation vectors, so that angles are inaccurate by up to twice
-    a cell's diagonal. Angles up to `enough` may be returned as 0, which is much faster. If at most
-    a share of `spare` of the frames that need confirmation is farther, all of those are 2π.
+    Frames are compared by cells of rotation vectors, so angles have errors of up to twice a
+    cell's diagonal. Angles up to `enough` may be returned as 0, which is much faster. If at most a
+    share `spare` of the frames that need confirmation has larger angles, those angles are 2π.
     """
     rotations = np.concatenate([take.rotations for take in takes])
     names, who, counts = _performers_of(takes)
@@ -108,7 +108,7 @@ def distances_without(
     wanted = [min(others, int(counts[those].sum()) - 1) for those in present]
     cells, cell_of = _cells(rotations, COMPARED_CELL)
     cells_of = [cells[np.unique(cell_of[who == p])] for p in range(performers)]
-    trees = [rotation_tree(rotations[each]) for each in cells_of]
+    trees = [rotation_tree(rotations[own_cells]) for own_cells in cells_of]
     # One query for each cell and performer in it, because nobody confirms themselves.
     queries, query_of = np.unique(cell_of * performers + who, return_inverse=True)
     cell_asked, asking = np.divmod(queries, performers)
@@ -117,16 +117,16 @@ def distances_without(
     searched = list(zip(nearest, present, wanted, strict=True))
     left: Ints = np.arange(len(queries))
     if enough > 0.0:
-        # So many others are enough whoever is left out.
+        # This number of others is enough for every group.
         most = max(n + int(counts[~those].sum()) for those, n in zip(present, wanted, strict=True))
         met = _others_in_cell(rotations[cells], cell_asked, asking, counts, enough)
         left = np.flatnonzero(met < most)
-        rest, near = _unconfirmed(asked[left], asking[left], trees, counts, most, enough)
+        rest, is_near = _unconfirmed(asked[left], asking[left], trees, counts, most, enough)
         left = left[rest]
         doubted = [take.frame_counts * take.needs_confirmation for take in takes]
         frames = np.bincount(query_of, weights=np.concatenate(doubted))
         for row, those, number in searched:
-            row[left[near[:, those] @ counts[those] < number]] = np.inf
+            row[left[is_near[:, those] @ counts[those] < number]] = np.inf
         searched = [
             (row, those, number)
             for row, those, number in searched
@@ -161,21 +161,21 @@ def _others_in_cell(
 def _unconfirmed(
     asked: Quats, asking: Ints, trees: Sequence[Any], counts: Ints, others: int, within: float
 ) -> tuple[Ints, Mask]:
-    """Return the indices of rotations that fewer than `others` people come `within` radians of.
+    """Return the indices of rotations with fewer than `others` other people `within` radians.
 
-    Also returns which performers come so near: (indices, performers). The performers with the most
-    rotations are queried first, because they confirm nearly all.
+    Also returns a mask (indices, performers) of the performers within that angle. The performers
+    with the most rotations are queried first, because they confirm nearly all.
     """
     chord = chord_of(within)
-    near = np.zeros((len(asked), len(trees)), dtype=bool)
+    is_near = np.zeros((len(asked), len(trees)), dtype=bool)
     met = np.zeros(len(asked), np.int64)
     left = np.arange(len(asked))
     for performer in sorted(range(len(trees)), key=lambda p: -trees[p].n):
         distance = trees[performer].query(asked[left], distance_upper_bound=chord)[0]
-        near[left, performer] = meets = (distance < np.inf) & (asking[left] != performer)
+        is_near[left, performer] = meets = (distance < np.inf) & (asking[left] != performer)
         met[left] += counts[performer] * meets
         left = left[met[left] < others]
-    return left, near[left]
+    return left, is_near[left]
 
 
 def isolated_frames(takes: Sequence[Take], *, share: float = MAX_DROPPED) -> list[Mask]:
@@ -191,8 +191,8 @@ def isolated_frames(takes: Sequence[Take], *, share: float = MAX_DROPPED) -> lis
     cells, cell_of = _cells(rotations, LINK_CELL)
     n = len(cells)
     pairs = rotation_tree(rotations[cells]).query_pairs(chord_of(LINK), output_type="ndarray")
-    near = coo_array((np.ones(len(pairs)), (pairs % n).T), shape=(n, n))
-    _, group = connected_components(near, directed=False)
+    links = coo_array((np.ones(len(pairs)), (pairs % n).T), shape=(n, n))
+    _, group = connected_components(links, directed=False)
     group_of = group[cell_of]
     frames = np.concatenate([take.frame_counts for take in takes])
     sizes = np.bincount(group_of, weights=frames)
@@ -245,7 +245,7 @@ def trim(takes: Sequence[Take], share: float = MAX_DROPPED) -> TrimResult:
 def trim_without(
     takes: Sequence[Take], groups: Sequence[Collection[str]], share: float = MAX_DROPPED
 ) -> Iterator[tuple[list[Take], Sequence[Mask]]]:
-    """Yield, for each group of performers left out, the others' takes and the masks kept.
+    """Yield the takes of the others and the masks to keep, for each group left out.
 
     Results equal those of `trim` on thinned takes, in little more time than trimming once.
     """
@@ -275,10 +275,13 @@ def _confirm_each_other(takes: Sequence[Take]) -> bool:
 def _least_confirmed(
     takes: Sequence[Take], distances: Sequence[Scalars], share: float
 ) -> list[Mask]:
-    """Return masks of unconfirmed frames, the farthest from others first, up to `share`."""
+    """Return masks of the unconfirmed frames to drop, those with the largest distances first.
+
+    At most `share` of the frames that need confirmation is dropped.
+    """
     pairs = zip(takes, distances, strict=True)
     angles = np.concatenate(
-        [each if take.needs_confirmation else np.zeros(len(each)) for take, each in pairs]
+        [angles if take.needs_confirmation else np.zeros(len(angles)) for take, angles in pairs]
     )
     frames = np.concatenate([take.frame_counts for take in takes])
     doubtful = _frames([take for take in takes if take.needs_confirmation])

@@ -48,37 +48,39 @@ from .softening import Softening
 
 
 def unroll_paths(chart: Chart, paths: Sequence[Quats]) -> Points:
-    """Return the points of paths in time, one after another: (frames, dimension).
+    """Return the points of paths in time, concatenated: (frames, dimension).
 
-    Each path is in the cover where it is nearest to the reference.
+    Each path is continuous, in the cover nearest to the reference. A path that rotates by more
+    than a whole turn is not unrolled.
     """
     # All at once: thinned captures make thousands of short paths.
     points = chart.points(np.concatenate(paths))
     ends = np.cumsum([len(path) for path in paths])[:-1]
-    return np.concatenate([_unroll_points(chart, each) for each in np.split(points, ends)])
+    return np.concatenate([_unroll_points(chart, path) for path in np.split(points, ends)])
 
 
 def _unroll_points(chart: Chart, plain: Points) -> Points:
+    """Return the points (frames, dimension) of one path, unrolled as in `unroll_paths`."""
     points = chart.follow(plain)
     if np.abs(points).max(initial=0.0) > TURN:
-        return plain  # a joint that goes round and round is free to turn
+        return plain  # the joint rotates without limit
     if np.square(points).sum(axis=-1).max(initial=0.0) < HALF_TURN**2:
-        return points  # a whole turn away each of them is farther
+        return points  # all other covers are farther from the reference
     candidates = chart.shifts(points, 1)
     return min(candidates, key=lambda shifted: float(np.square(shifted).sum()))
 
 
 HALF_TURN = 0.5 * TURN - 1e-6  # radians, or a little less
-FARTHEST = 5.0 * TURN  # how far a region may reach; beyond one turn it only repeats itself
-ROUNDING_SHARES = 2.0 ** np.arange(-24, 1)  # of a turn: from the rounding of float32 to all of it
+FARTHEST = 5.0 * TURN  # radians; largest distance of a member; beyond one turn members repeat
+ROUNDING_SHARES = 2.0 ** np.arange(-24, 1)  # of a rotation: from rounding in float32 to all
 STAND_IN_NODES, STAND_IN_MEMBERS = 24, 2000  # of the field that solvers see for another shape
 
 
 def evaluate_checked(kernel: Callable[[Quats], tuple[Floats, float]], rotations: Quats) -> Floats:
-    """Return what a kernel gives for `rotations`, which it checks for unit length as it goes.
+    """Return the result of a kernel for `rotations` (..., 4), checked for unit length.
 
-    The kernel also returns the sum of squared errors of length², at its worst. Only where rounding
-    cannot explain that, the rotations are normalised or refused, and the kernel runs again.
+    The kernel also returns a bound of the squared errors of squared lengths. If this is more than
+    rounding, `unit_quats` normalises the rotations or raises ValueError, and the kernel runs again.
     """
     if isinstance(rotations, np.ndarray) and rotations.dtype in (np.float64, np.float32):
         result, off_unit = kernel(rows("rotations", rotations, 4))
@@ -141,14 +143,16 @@ class Limit:
         axis: Vectors | None = None,
         **options: Any,
     ) -> Self:
-        """Return the limit around `rotations`, `margin` radians wider.
+        """Return the limit around `rotations`, widened by `margin` radians.
 
-        Shapes that can (`Region.fits_margin`) move their faces, radii or threshold by the margin;
-        for all others the limit keeps it.
-        An array (n, 4) holds samples in any order; a list of arrays holds paths in time, which
-        are followed across whole turns. The chart is the first that the shape works in, and the
-        reference the mean of the rotations, unless given. `axis` is the bone's direction, for the
-        charts that have one; further options go to the shape.
+        An array (n, 4) holds samples in any order; a list of such arrays holds paths in time, which
+        are followed across whole turns. The default chart is the first that the shape supports;
+        the default reference is the mean of the rotations. `axis` is the direction of the bone,
+        for charts that have one. Further options are passed to the shape's fit.
+
+        Shapes with `Region.fits_margin` move their faces, radii or threshold by the margin; for all
+        others it becomes `Limit.margin`. ValueError if there are no rotations, or if chart or
+        options do not suit the shape.
         """
         in_time = isinstance(rotations, (list, tuple))
         paths = [
@@ -169,10 +173,10 @@ class Limit:
         check_chart(kind, framed)
         framed = framed.align(np.concatenate(paths))
         points = unroll_paths(framed, paths) if in_time else framed.gather(paths[0])
-        own = {"margin": check_margin(margin)} if kind.fits_margin else {}
+        shape_margin = {"margin": check_margin(margin)} if kind.fits_margin else {}
         try:
-            fitted = fit_shape(kind, framed, points, **own, **options)
-            return cls(framed, fitted, margin=0.0 if own else margin)
+            fitted = fit_shape(kind, framed, points, **shape_margin, **options)
+            return cls(framed, fitted, margin=0.0 if shape_margin else margin)
         except TypeError as error:
             raise ValueError(
                 f"{kind.name} cannot be fitted with {', '.join(options)}: {error}"
@@ -184,22 +188,25 @@ class Limit:
         return self.shape.offset(self.margin) if self.margin > 0.0 else self.shape
 
     def grow(self, r: float) -> Limit:
-        """Return the limit `r` radians wider, as a fit with that margin would be."""
+        """Return the limit widened by `r` radians, as a fit with a margin of `r` would be."""
         if self.shape.fits_margin and self.margin == 0.0:
             return replace(self, shape=self.shape.grow(r))
         return replace(self, margin=self.margin + r)
 
     def shrink(self, r: float) -> Limit:
-        """Return a part of the limit, at least `r` radians inside it while members are left."""
+        """Return the part of the limit that is at least `r` radians inside it.
+
+        If no member is that deep, the part around the deepest member remains.
+        """
         left = max(r - self.margin, 0.0)
         shape = self.shape.shrink(left) if left > 0.0 else self.shape
-        with warnings.catch_warnings():  # about the region, which were given for this limit
+        with warnings.catch_warnings():  # this limit has warned about its region
             warnings.simplefilter("ignore", UserWarning)
             return replace(self, shape=shape, margin=max(self.margin - r, 0.0))
 
     @property
     def compiled(self) -> bool:
-        """Whether kernels know both chart and shape; otherwise NumPy finds what they would."""
+        """True if there are kernels for both chart and shape; otherwise NumPy is used."""
         return self.chart.kernel is not None and self.shape.kernel is not None
 
     @cached_property
@@ -213,10 +220,10 @@ class Limit:
 
     @cached_property
     def stand_in(self) -> Limit:
-        """What compiled solvers see: the limit itself, or if it has no kernel a distance field.
+        """A limit for compiled solvers: this one, or a distance field if it is not compiled.
 
-        The field is in the same chart, or in rotation vectors where it cannot be, and off by up to
-        about a cell. Whoever uses it projects the result by the limit itself.
+        The field is in the same chart if that supports fields, else in rotation vectors. Its
+        boundary is inaccurate by up to about a cell, so results must be projected with this limit.
         """
         if self.compiled:
             return self
@@ -228,7 +235,7 @@ class Limit:
         return Limit(chart, shape, self.relative_to)
 
     def precision(self, given: np.dtype[Any]) -> np.dtype[Any]:
-        """Return the type of projections for rotations of a type, before they are rounded to it.
+        """Return the dtype in which rotations of dtype `given` are projected: float64 if steep.
 
         Near a singularity of the chart, `round_members` needs more digits than float32 has.
         """
@@ -236,14 +243,14 @@ class Limit:
 
     @cached_property
     def is_steep(self) -> bool:
-        """Whether float32 may round members to rotations that are not legal."""
+        """True if members rounded to float32 may be outside."""
         return self.chart.is_steep(self.region)
 
     def round_members(self, legal: Quats, given: np.dtype[Any]) -> Quats:
-        """Return legal rotations (..., 4) in the type `given`, legal after rounding as well.
+        """Return legal rotations (..., 4) rounded to the dtype `given`, legal after rounding.
 
-        Near a singularity of the chart, the rounded rotation may be outside. It is then the first
-        that stays legal of rotations between the legal one and the deepest member, each projected.
+        Near a singularity of the chart, a rounded rotation may be outside. It is then moved towards
+        the deepest member, in growing steps and projected, until its rounded value is legal.
         """
         rounded = legal.astype(given, copy=False)
         if rounded is legal or not self.is_steep:
@@ -261,12 +268,15 @@ class Limit:
         return flat.reshape(legal.shape)
 
     def contains(self, rotations: Quats) -> Mask:
-        """Tell which rotations are legal."""
+        """Return a mask (...) of the legal ones among rotations (..., 4)."""
         distance = self.distance(rotations)
         return np.asarray(distance <= tolerance(distance.dtype))
 
     def distance(self, rotations: Quats) -> Scalars:
-        """Return how far outside each rotation is, in the chart's metric; at most 0 inside."""
+        """Return the signed distance (...) of rotations (..., 4), radians in the chart's metric.
+
+        It is at most 0 inside.
+        """
         if not self.compiled:
             rotations = unit_quats("rotations", rotations)
             return self.nearest(rotations)[1].astype(rotations.dtype)
@@ -280,9 +290,9 @@ class Limit:
         return evaluate_checked(measure, rotations)
 
     def required_margin(self, rotations: Quats) -> Scalars:
-        """Return about how much wider, in radians, the limit must become to have each rotation.
+        """Return approximately the `r` in radians for which `grow(r)` contains each rotation.
 
-        At most 0 for legal ones. Wider is meant as `grow` does it.
+        It is at most 0 for legal rotations.
         """
         if not self.shape.fits_margin or self.margin > 0.0:
             return self.distance(rotations)
@@ -309,7 +319,7 @@ class Limit:
         return distances, gradients
 
     def _distance_and_differences(self, rotations: Quats) -> tuple[Scalars, Floats]:
-        """As `distance_and_gradient`, for limits that kernels do not evaluate."""
+        """Do the same as `distance_and_gradient`, in NumPy."""
         nudge, distances = kernels.limit.NUDGE, self.distance(rotations)
         ahead, behind = (
             [self.distance(quat.mul(rotations, quat.exp(step * axis))) for axis in np.eye(3)]
@@ -325,9 +335,9 @@ class Limit:
         return distances, quat.mul(rotations, by_rotation.astype(rotations.dtype))
 
     def project(self, rotations: Quats) -> Quats:
-        """Return the nearest legal rotation to each; legal ones come back bit for bit.
+        """Return the legal rotations (..., 4) nearest in the chart's metric, over all covers.
 
-        Nearest is meant in the chart's metric, over all covers.
+        Legal rotations are returned unchanged, bit for bit.
         """
         if not self.compiled:
             return self._project_by_covers(unit_quats("rotations", rotations))
@@ -342,7 +352,7 @@ class Limit:
         return evaluate_checked(project, rotations)
 
     def _project_by_covers(self, rotations: Quats) -> Quats:
-        """As `project`, by NumPy alone."""
+        """Do the same as `project`, in NumPy."""
         points, distance = self.nearest(rotations)
         nearest = self.chart.rotations(self.region.project(points))
         opposite = np.sum(nearest * rotations, axis=-1, keepdims=True) < 0.0
@@ -351,9 +361,10 @@ class Limit:
         return self.round_members(np.where(legal, rotations, nearest), rotations.dtype)
 
     def violation(self, rotations: Quats) -> Scalars:
-        """Return the rotation angle, in radians, from each to the nearest legal one; 0 if legal.
+        """Return the angles (...) in radians to the nearest legal rotations; 0 if legal.
 
-        It is at most `correction`, and within 1 % or 0.1 degrees of the exact angle.
+        Nearest is by rotation angle, so the result is at most `correction`. It is within 1 % or 0.1
+        degrees of the exact angle.
         """
         return self._angles(rotations, self.nearest_rotation)
 
@@ -392,11 +403,11 @@ class Limit:
 
     @cached_property
     def spread_members(self) -> Quats:
-        """Legal rotations (n, 4) all over the limit: projections of rotations at random."""
+        """Legal rotations (n, 4) from all of the limit: projections of `covering_rotations`."""
         return self.project(covering_rotations())
 
     def soften(self, rotations: Quats, softening: Softening) -> Quats:
-        """Return the rotations brought towards the legal ones, softly; see `limit.softening`."""
+        """Return the rotations moved towards the limit or into it; see `limit.softening`."""
         rotations = unit_quats("rotations", rotations)
         points = self.nearest_cover(rotations)
         softened = softening.soften(self.region, points)
@@ -405,14 +416,14 @@ class Limit:
         return np.where(moved, self.chart.rotations(softened), rotations).astype(rotations.dtype)
 
     def nearest_cover(self, rotations: Quats) -> Points:
-        """Return each rotation's point in the cover from which the shape is nearest."""
+        """Return the point of each rotation in the cover nearest to the region."""
         covers = self.covers(rotations)
         return covers[0] if len(covers) == 1 else self.nearest(rotations)[0]
 
     def nearest(self, rotations: Quats) -> tuple[Points, Scalars]:
-        """Return each rotation's point in the cover nearest to the shape, and the distance.
+        """Return the point of each rotation in the cover nearest to the region, and its distance.
 
-        A rotation that the chart cannot make is as much farther as it is from those that it can.
+        For a rotation out of the chart's reach, the shortfall is added to the distance.
         """
         covers = np.stack(self.covers(rotations))
         distances = self.region.distance(covers)
@@ -426,46 +437,49 @@ class Limit:
         return points, distance
 
     def covers(self, rotations: Quats) -> list[Points]:
-        """Return each rotation's points in every cover that may be nearest to the shape."""
+        """Return the points of the rotations in every cover that may be nearest to the region."""
         return self.chart.shifts(self.chart.points(np.asarray(rotations, np.float64)), self._turns)
 
     @property
     def _turns(self) -> int:
-        """How many whole turns away covers may be that are nearest to the shape."""
+        """Number of whole turns, in both directions, among which the nearest cover is."""
         return 1 + int(self.region.reach((0, 1, 2)) // TURN)
 
     def is_out_of_reach(self, rotations: Quats) -> Mask:
-        """Return a mask of rotations that the chart cannot make: illegal, whatever the shape."""
+        """Return a mask of rotations that no point of the chart represents: never legal."""
         beyond = self.chart.shortfall(rotations)
         if beyond is None:
             return np.zeros(np.shape(rotations)[:-1], dtype=bool)
         return np.asarray(beyond > tolerance(np.dtype(np.float64)))
 
     def normal(self, rotations: Quats) -> Points:
-        """Return the outward unit direction in the chart, in the cover nearest to the shape."""
+        """Return the outward unit normals (..., d) in the chart, in the nearest cover."""
         return self.region.normal(self.nearest_cover(unit_quats("rotations", rotations)))
 
     def sample(self, n: int, rng: np.random.Generator) -> Quats:
-        """Return `n` legal rotations, uniform in rotation; in its own dimensions if thin."""
+        """Return `n` legal rotations (n, 4), uniform among rotations.
+
+        In a thin region, points are uniform in the chart within its lower dimension.
+        """
         if n < 0:
             raise ValueError(f"n must be at least 0, got {n}")
         thin = self.region.measure == 0.0
-        kept: list[Points] = [np.empty((0, self.shape.dimension))]
-        while sum(len(points) for points in kept) < n:
+        drawn: list[Points] = [np.empty((0, self.shape.dimension))]
+        while sum(len(points) for points in drawn) < n:
             points = self.region.scatter(2 * n + 16, rng)
             if not thin:
                 # Members are uniform in the chart; most of all rotations are at its origin.
                 share = self.chart.density(points) / self.chart.max_density
                 share = share / self._multiplicity(points)
                 points = points[rng.random(len(points)) < share]
-            kept.append(points)
-        return self.chart.rotations(np.concatenate(kept)[:n])
+            drawn.append(points)
+        return self.chart.rotations(np.concatenate(drawn)[:n])
 
     def volume(self, samples: int = 20_000, seed: int = 0) -> float:
         """Return the share of all rotations that is legal, in [0, 1]; 0 for a thin limit.
 
-        The mean over `samples` members is off by about a percent of the result. Of directions and
-        twists none are needed: as much of the chart is as many rotations everywhere.
+        It is a mean over `samples` members, with an error of about 1 % of the result. For the
+        direction-twist chart, whose density is constant, it is computed without sampling.
         """
         samples = whole_number("samples", samples, least=1)
         if self.region.measure == 0.0:
@@ -477,7 +491,7 @@ class Limit:
         return float(min(self.region.measure * weights.mean(), 1.0))
 
     def _multiplicity(self, points: Points) -> Scalars:
-        """Return in how many covers the rotation of each member is legal."""
+        """Return the number of covers (n,) in which the rotation of each member is legal."""
         if self.chart.is_injective(self.region):
             return np.ones(len(points))
         covers = np.stack(self.covers(self.chart.rotations(points)))
@@ -491,12 +505,12 @@ class Limit:
         axis: Vectors | None = None,
         **options: Any,
     ) -> Conversion:
-        """Return this limit as nearly as another family can, with the share gained and lost.
+        """Return an approximation of this limit by another shape, with the share gained and lost.
 
-        The chart stays if the shape works in it, unless one is given, by name or as it is; its
-        frame stays as well. `axis` is the bone's direction in the joint's own frame, for a chart
-        that needs one where this has none. Further options go to the shape's fit. A limit that is
-        of the family already, in this chart, is returned unchanged unless there are options.
+        The chart may be a name or a chart; by default it stays the same if the shape supports it.
+        Its frame is kept. `axis` is the direction of the bone in the joint's frame, for a chart
+        that needs one if this chart has none. Further options are passed to the shape's fit. If
+        shape and chart are the same and there are no options, the limit is returned unchanged.
         """
         return convert(self, shape, chart, axis, options)
 
@@ -512,8 +526,8 @@ class Limit:
         >>> from synovia import Box, Limit, RotationVector, quat
         >>> knee = Limit(RotationVector(), Box(low=[0, 0, 0], high=[2.4, 0, 0], axes=np.eye(3)))
         >>> z_to_x = quat.exp(np.array([0.0, np.pi / 2, 0.0]))
-        >>> there = knee.in_frames(quat.inverse(z_to_x), quat.inverse(z_to_x))
-        >>> bool(there.contains(quat.exp(np.array([0.0, 0.0, 1.2]))))  # it bends about z there
+        >>> other = knee.in_frames(quat.inverse(z_to_x), quat.inverse(z_to_x))
+        >>> bool(other.contains(quat.exp(np.array([0.0, 0.0, 1.2]))))  # the other bends about z
         True
         """
         for name, given in (("parent", parent), ("child", child)):

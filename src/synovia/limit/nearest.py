@@ -59,7 +59,7 @@ def nearest_by_angle(
 
 
 def covering_rotations() -> Quats:
-    """Return the same `MEMBER_COUNT` rotations (n, 4) at random each time, uniform over all."""
+    """Return `MEMBER_COUNT` uniform random rotations (n, 4), the same in every call."""
     return quat.normalize(np.random.default_rng(0).normal(size=(MEMBER_COUNT, 4)))
 
 

@@ -1,8 +1,9 @@
-"""Softening: a limit that is approached instead of hit. The four verbs stay hard.
+"""Softening: motion slows down near a limit instead of stopping at it. The four verbs stay hard.
 
-Both kinds move nothing past where it came from, and are continuous, monotone and move no two points
-apart where the shape is convex. `Beyond` moves a point d outside to g(d) outside, with g rising,
-concave and never above d; `Inside` takes means of projections, each of which has all of that.
+Both kinds are continuous and monotone, and never move a point away from the limit. If the shape is
+convex, they never increase the distance of two points. `Beyond` moves a point at distance d to
+distance g(d), where g rises, is concave and at most d. `Inside` takes means of projections, which
+have these properties.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from ..arrays import Points
 from ..shapes import Shape
 
-NESTED = 16  # regions to take the mean over
+NESTED = 16  # number of shrunk regions in the mean
 
 
 def _check_radius(radius: float) -> None:
@@ -25,9 +26,9 @@ def _check_radius(radius: float) -> None:
 
 @dataclass(frozen=True)
 class Beyond:
-    """Let violations go on beyond the hard limit, by less than `radius` radians.
+    """Reduce violations to less than `radius` radians beyond the hard limit.
 
-    A point d outside ends radius · tanh(falloff · d) outside, but never farther than it was.
+    A point at distance d moves to the distance min(d, radius · tanh(falloff · d)).
     """
 
     radius: float = 0.1
@@ -39,7 +40,7 @@ class Beyond:
             raise ValueError(f"softening falloff must be more than 0, got {self.falloff}")
 
     def soften(self, shape: Shape, points: Points) -> Points:
-        """Return the points moved towards `shape`; members stay."""
+        """Return the points (..., d) moved towards `shape`; members do not move."""
         nearest = shape.project(points)
         distance = np.linalg.norm(shape.moves(nearest, points), axis=-1)
         softened = np.minimum(self.radius * np.tanh(self.falloff * distance), distance)
@@ -51,9 +52,9 @@ class Beyond:
 class Inside:
     """Slow down within the last `radius` radians before the hard limit, and end inside it.
 
-    A point goes to the mean of its nearest members in the regions shrunk by 0 to `radius`. So
-    members of the smallest stay, the pace falls evenly from there on, and what is outside ends
-    half the radius short of the limit; where a shape is thinner, half the way to its middle.
+    A point moves to the mean of its projections onto the shape shrunk by 0 to `radius`. Members of
+    the smallest of these shapes do not move. From there on the speed decreases linearly. Points
+    outside move to a depth of half the radius, or half the shape's depth if that is smaller.
     """
 
     radius: float = 0.1
@@ -62,19 +63,22 @@ class Inside:
         _check_radius(self.radius)
 
     def soften(self, shape: Shape, points: Points) -> Points:
-        """Return the points moved into `shape`."""
+        """Return the points (..., d) moved into `shape`."""
         mean = shape.shrink(0.5 * self.radius / NESTED).project(points)
         for k in range(1, NESTED):
             nearest = shape.shrink(self.radius * (k + 0.5) / NESTED).project(points)
             mean = shape.toward(mean, nearest, np.full(mean.shape[:-1], 1.0 / (k + 1)))
-        return shape.project(mean)  # as it is, but for shapes that are not convex
+        return shape.project(mean)  # moves nothing if the shape is convex
 
 
 Softening = Beyond | Inside
 
 
 def parse_softening(text: str | None) -> Softening | None:
-    """Return what "inside:DEG" or "beyond:DEG" says, with a radius in degrees; None says hard."""
+    """Return the softening for "inside:DEG" or "beyond:DEG", a radius in degrees, or for None.
+
+    None means no softening. ValueError for any other text.
+    """
     if text is None:
         return None
     where, _, number = str(text).partition(":")

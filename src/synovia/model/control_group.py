@@ -130,8 +130,8 @@ class ControlGroup(Constraint):
     def distance(self, rotations: Quats) -> Scalars:
         """Return the angle (..., S) of each segment to the nearest pose, less its tolerance.
 
-        In radians. The nearest pose has the least weighted sum of squared angles beyond the
-        tolerances. A pose is legal where no segment is above 0.
+        It is in radians. The nearest pose has the least weighted sum of squared angles beyond the
+        tolerances. A pose is legal if no segment's value is above 0.
         """
         return self.nearest(rotations).angles - self.tolerances
 
@@ -154,9 +154,9 @@ class ControlGroup(Constraint):
         """Return the nearest pose that controls give, for each of the rotations (..., S, 4)."""
         rotations = self._check(rotations)
         targets = rotations.reshape(-1, *rotations.shape[-2:])
-        found = self._solve(targets, kernels.control_group.COLD)
+        poses = self._solve(targets, kernels.control_group.COLD)
         return NearestPose(
-            *(each.reshape(*rotations.shape[:-2], *each.shape[1:]) for each in found)
+            *(part.reshape(*rotations.shape[:-2], *part.shape[1:]) for part in poses)
         )
 
     def follow(self, rotations: Quats, controls: Floats) -> NearestPose:
@@ -185,16 +185,16 @@ class ControlGroup(Constraint):
         return self.weights
 
     def between(self, start: Quats, end: Quats) -> Iterator[Ways]:
-        """Yield ways through the controls.
+        """Yield one path: straight in the controls, as in `Constraint.between`.
 
-        The deviations of rotations from what the controls give are interpolated as well, so that
-        none is larger than at one of the ends.
+        The deviations from the poses of the controls are interpolated as well, so that none is
+        larger than at one of the ends.
         """
-        given = [self.nearest(rotations) for rotations in (start, end)]
-        controls = [each.controls for each in given]
+        poses = [self.nearest(rotations) for rotations in (start, end)]
+        controls = [pose.controls for pose in poses]
         offsets = [
-            quat.log(quat.mul(quat.inverse(each.rotations), rotations))
-            for each, rotations in zip(given, (start, end), strict=True)
+            quat.log(quat.mul(quat.inverse(pose.rotations), rotations))
+            for pose, rotations in zip(poses, (start, end), strict=True)
         ]
 
         def ways(run: Ints, share: Scalars) -> Quats:
@@ -207,19 +207,22 @@ class ControlGroup(Constraint):
         yield ways
 
     def branch(self, inputs: Quats, start: Quats, path: Quats) -> Quats:
-        """Return legal rotations by following continuous controls, as far as they differ."""
-        found = self.follow(inputs, self.nearest(start).controls)
-        edge = np.minimum(1.0, self.tolerances / np.maximum(found.angles, 1e-300))
-        apart = quat.angle_between(quat.slerp(found.rotations, inputs, edge), path)
-        met = np.append((apart <= MERGED * self.tolerances).all(axis=-1), True).argmax()
-        return self.move_to_edge(inputs[:met], NearestPose(*(each[:met] for each in found)))
+        """Return legal rotations (m, S, 4) near inputs (n, S, 4), with continuous controls.
+
+        They start from the controls at `start` and end, m ≤ n, where they meet `path` (n, S, 4).
+        """
+        poses = self.follow(inputs, self.nearest(start).controls)
+        edge = np.minimum(1.0, self.tolerances / np.maximum(poses.angles, 1e-300))
+        angles = quat.angle_between(quat.slerp(poses.rotations, inputs, edge), path)
+        count = np.append((angles <= MERGED * self.tolerances).all(axis=-1), True).argmax()
+        return self.move_to_edge(inputs[:count], NearestPose(*(part[:count] for part in poses)))
 
     def step_towards(self, start: Quats, wanted: Quats, bounds: Scalars) -> Quats:
-        """Return the legal pose (S, 4) nearest to `wanted`, or one on the path to it.
+        """Return the projection (S, 4) of `wanted`, or a legal pose on the path to it.
 
         No joint rotates from the legal `start` (S, 4) by more than its bound (S,) in radians. The
-        path is straight in the controls. If the search accepts no pose on it that is near enough,
-        the result is `start`.
+        path is straight in the controls. If no tried pose on it is legal and near enough, the
+        result is `start`.
         """
         target = rotations = self.project(wanted)
         (ways,) = self.between(start[None], target[None])
@@ -241,7 +244,7 @@ class ControlGroup(Constraint):
     @cached_property
     def _ranges(self) -> tuple[Floats, Floats, Floats]:
         """Low, neutral and high values (C,) of the group's controls."""
-        low, neutral, high = (each[self._indices] for each in self.figure.ranges)
+        low, neutral, high = (values[self._indices] for values in self.figure.ranges)
         return low, neutral, high
 
     @cached_property
@@ -259,7 +262,7 @@ class ControlGroup(Constraint):
     def _library(self) -> tuple[Floats, Quats]:
         """Initial guesses of a search: shares of ranges (N, F), and their rotations (N, S, 4).
 
-        The neutral controls come first, then random ones, of which some are at ends of ranges.
+        The neutral controls come first, then random ones, some of them at ends of ranges.
         """
         free = len(self._varying)
         if free == 0:
@@ -274,7 +277,7 @@ class ControlGroup(Constraint):
 
     @cached_property
     def _task(self) -> Any:
-        """The task of `kernels.controls`; None if a component is not compiled."""
+        """The task for `kernels.control_group`; None if a component has no kernel."""
         figure = self.figure
         joints = [figure.skeleton.index(name) for name in self.segments]
         program = program_for(figure, frozenset(joints))
@@ -296,6 +299,7 @@ class ControlGroup(Constraint):
         return control_task(program, figure, figure.ranges[1], free, start, aims)
 
     def _check(self, rotations: Quats) -> Quats:
+        """Return rotations (..., S, 4) as a contiguous array of float64, after a check."""
         rotations = unit_quats("rotations", rotations)
         if rotations.ndim < 2 or rotations.shape[-2] != len(self.segments):
             raise ValueError(
@@ -328,21 +332,21 @@ class ControlGroup(Constraint):
             )
         return NearestPose(self._values(shares), found[..., :4], found[..., 4])
 
-    def move_to_edge(self, given: Quats, found: NearestPose) -> Quats:
-        """Return rotations (n, S, 4), moved to within the tolerance of the poses `found`.
+    def move_to_edge(self, given: Quats, nearest: NearestPose) -> Quats:
+        """Return rotations (n, S, 4), moved to within the tolerance of the `nearest` poses.
 
-        A search may miss a member at the very edge of the tolerance, so poses move farther in
-        until the search accepts them. Members come back unchanged.
+        A search may not recognise a member close to the tolerance, so poses move farther in until
+        the search accepts them. Members are returned unchanged.
         """
         slack, out = rounding(given.dtype), given.copy()
-        going = np.flatnonzero((found.angles > self.tolerances + slack).any(axis=-1))
+        going = np.flatnonzero((nearest.angles > self.tolerances + slack).any(axis=-1))
         for inset, search in INSETS:
             if len(going) == 0:
                 break
             inner = (1.0 - inset) * self.tolerances
-            angles, rotations = found.angles[going], given[going]
+            angles, rotations = nearest.angles[going], given[going]
             share = np.minimum(1.0, inner / np.maximum(angles, 1e-300))
-            moved = quat.slerp(found.rotations[going], rotations.astype(np.float64), share)
+            moved = quat.slerp(nearest.rotations[going], rotations.astype(np.float64), share)
             moved *= np.where(np.sum(moved * rotations, axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
             beyond = (angles > inner)[..., None]
             out[going] = np.where(beyond, moved, rotations)
@@ -355,20 +359,23 @@ INSETS = (
     *((inset, kernels.control_group.QUICK) for inset in (0.01, 0.1)),
     *((inset, kernels.control_group.COLD) for inset in (0.01, 0.1, 0.3, 1.0)),
 )
-"""Depths of projections, as shares of the tolerance, and the searches that have to accept them; the
-next is tried if one fails."""
-MERGED = 0.03  # of the tolerance; branches that are nearer have merged, insets included
+"""Depths of projections, as shares of the tolerance, and the searches that must accept them. If one
+fails, the next is tried."""
+MERGED = 0.03  # share of the tolerance; branches nearer to each other have merged
 
 
 def _solve_in_python(
     group: ControlGroup, targets: Quats, search: int, shares: Floats, found: Floats
 ) -> None:
-    """Do as `kernels.control_group.nearest_each`, for components in Python."""
+    """Write `shares` (n, F) and `found` (n, S, 5), as `kernels.control_group.nearest_each` does.
+
+    This works for components without kernels. The last column of `found` has the angles.
+    """
     library, stored = group._library
     rules, weights = kernels.control_group, np.sqrt(group.weights)[:, None]
 
     def beyond(shares: Floats, _: Ints | None = None, *, target: Quats, scale: float) -> Floats:
-        """Return the weighted rotation vectors beyond the scaled tolerances, (..., 3 S)."""
+        """Return the weighted rotation vectors beyond the scaled tolerances: (..., 3 S)."""
         given = group.pose(group._values(shares))
         vectors = quat.log(quat.mul(quat.inverse(given), target))
         angle = np.linalg.norm(vectors, axis=-1, keepdims=True)
@@ -377,7 +384,7 @@ def _solve_in_python(
         return np.asarray(weights * over * vectors).reshape(*shares.shape[:-1], -1)
 
     def fit(start: Floats, target: Quats) -> tuple[Floats, float]:
-        """Return shares (F,) and their sum of squares: first without tolerances, then with them."""
+        """Return shares (F,), fitted without and then with tolerances, and the sum of squares."""
         share, left = start[None], beyond(start[None], target=target, scale=1.0)
         for scale in (0.0, 1.0):
             if np.square(left).sum() > rules.ENOUGH:
@@ -401,7 +408,7 @@ def control_groups(figure: Figure, tolerance: float = TOLERANCE) -> tuple[Contro
 
     A segment that nothing moves is a group without controls, except for roots.
     """
-    found: list[ControlGroup] = []
+    groups: list[ControlGroup] = []
     for name, joint_set in figure.joint_sets.items():
         network = joint_set.network
         controls = {segment: network.part([segment]).controls for segment in network.outputs}
@@ -411,14 +418,18 @@ def control_groups(figure: Figure, tolerance: float = TOLERANCE) -> tuple[Contro
         ]
         group_of = join_groups(list(controls), filter(None, sharing))
         for group in dict.fromkeys(group_of.values()):
-            segments = [each for each in figure.skeleton.names if group_of.get(each) == group]
+            segments = [
+                segment for segment in figure.skeleton.names if group_of.get(segment) == group
+            ]
             moving = {control for segment in segments for control in controls[segment]}
-            names = tuple(f"{name}.{each}" for each in joint_set.controls if each in moving)
-            found.append(ControlGroup(figure, tuple(segments), names, tolerance))
+            names = tuple(
+                f"{name}.{control}" for control in joint_set.controls if control in moving
+            )
+            groups.append(ControlGroup(figure, tuple(segments), names, tolerance))
     parents = figure.skeleton.parents.tolist()
-    found += [
+    groups += [
         ControlGroup(figure, (name,), (), tolerance)
         for name, parent in zip(figure.skeleton.names, parents, strict=True)
         if name not in figure.moved_segments and parent >= 0
     ]
-    return tuple(found)
+    return tuple(groups)

@@ -125,12 +125,12 @@ class LimitModel:
 
     @classmethod
     def of_figure(cls, figure: Figure, tolerance: float = GROUP_TOLERANCE) -> Self:
-        """Return the limits of a figure: the poses that controls within their ranges give.
+        """Return the limits of a figure: the poses of its controls within their ranges.
 
-        Joints that share controls are limited together (`groups`); a limit for each joint by itself
-        is `anatomy.limits_of`. Positions of joints are not limited. A segment may differ from what
-        the controls give by `tolerance` radians, 2 degrees by default, measured from the root of
-        its group; consecutive segments share it evenly.
+        Joints that share controls are limited together, as `groups`; see `anatomy.limits_of` for
+        limits of single joints. Positions of joints are not limited. A segment may deviate by
+        `tolerance` radians, 2 degrees by default, measured from the root of its group;
+        consecutive segments share it evenly.
 
         Examples
         --------
@@ -144,24 +144,26 @@ class LimitModel:
         return cls(groups, figure.skeleton, {"figure": figure.name})
 
     def _of(self, kind: type[Kind]) -> list[Kind]:
-        return [each for each in self.constraints if isinstance(each, kind)]
+        return [constraint for constraint in self.constraints if isinstance(constraint, kind)]
 
     @cached_property
     def limits(self) -> Mapping[str, Limit]:
         """The limits of single joints, also of those that depend on others, by name."""
-        found = {each.joint: each.limit for each in self._of(JointLimit)}
+        limits = {constraint.joint: constraint.limit for constraint in self._of(JointLimit)}
         for coupled in self._of(Coupled):
-            found |= coupled.limits
+            limits |= coupled.limits
         for limb in self.limbs:
-            found |= limb.limits
-        joints = sorted(found, key=self.skeleton.index)
-        return MappingProxyType({name: found[name] for name in joints})
+            limits |= limb.limits
+        joints = sorted(limits, key=self.skeleton.index)
+        return MappingProxyType({name: limits[name] for name in joints})
 
     @cached_property
     def dependents(self) -> Mapping[str, DependentLimit]:
         """The limits that depend on another joint, by name."""
-        found = [each.followers for each in self._of(Coupled)]
-        return MappingProxyType({name: each for pair in found for name, each in pair.items()})
+        followers: dict[str, DependentLimit] = {}
+        for coupled in self._of(Coupled):
+            followers |= coupled.followers
+        return MappingProxyType(followers)
 
     @cached_property
     def limbs(self) -> tuple[Limb, ...]:
@@ -186,16 +188,19 @@ class LimitModel:
 
     @property
     def population(self) -> Population:
-        """The observations to be blended with; ValueError if they were not kept."""
+        """The observed rotations of this model, to blend with; ValueError if it kept none."""
         rows = self.provenance.get("clips")
         clips = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
         return Population(self.skeleton, self.samples, clips, self.ancestors)
 
     def pair(self, name: str) -> Coupled:
-        """Return the coupled limit of one joint that depends on another, and of its driver."""
+        """Return the coupled limit of the dependent joint `name` alone, and of its driver.
+
+        ValueError if the joint depends on no other.
+        """
         if name not in self.dependents:
-            known = ", ".join(self.dependents) or "none"
-            raise ValueError(f"{name} depends on no other joint; those that do: {known}")
+            names = ", ".join(self.dependents) or "none"
+            raise ValueError(f"{name} depends on no other joint; those that do: {names}")
         dependent = self.dependents[name]
         driver = dependent.driver
         return Coupled(driver, self.limits.get(driver), {name: dependent})
@@ -207,28 +212,31 @@ class LimitModel:
     ) -> LimitModel:
         """Return the model with other limits of single joints.
 
-        Limits depend on other joints as `dependents` says, or as before. Limbs keep sharing twist,
-        as far as both of their bones have limits, and groups stay as they are.
+        `limits` replaces all of them. `dependents` are limits that depend on other joints; by
+        default those of this model. Limbs without limits of both bones are dropped. Groups, samples
+        and provenance are kept.
         """
         if dependents is None:
-            dependents = {name: each for name, each in self.dependents.items() if name in limits}
+            dependents = {
+                name: dependent for name, dependent in self.dependents.items() if name in limits
+            }
         return replace(self, constraints=(*couple(limits, dependents, self.limbs), *self.groups))
 
     def match(self, skeleton: Skeleton, names: Mapping[str, str] | None = None) -> Match:
-        """Return where `skeleton` has the limited joints; `names` maps its names to these."""
-        wanted = [*self.names, *(each.driver for each in self._of(Coupled))]
+        """Match `skeleton` with the limited joints by name; `names` maps its names to these."""
+        wanted = [*self.names, *(coupled.driver for coupled in self._of(Coupled))]
         wanted += () if self.usual is None else self.usual.names
         return match(dict.fromkeys(wanted), self.skeleton, skeleton, names)
 
     def for_skeleton(
         self, skeleton: Skeleton, names: Mapping[str, str] | None = None, *, clip: str = ""
     ) -> LimitModel:
-        """Return the limits of the joints that `skeleton` has, by its names for them.
+        """Return the model on `skeleton`, with its joint names.
 
-        Joints are matched by name; `names` maps those of `skeleton` to those of this model where
-        they differ by more than a prefix such as ``mixamorig:``. Left out with a warning, which
-        names the skeleton as `clip`: joints that it does not have, and those whose limit is
-        measured from a joint that is not above them here.
+        Joints are matched by name; `names` maps those of `skeleton` to those of this model if they
+        differ by more than a prefix such as ``mixamorig:``. Joints that `skeleton` does not have,
+        or that are not below the joint from which their limit is measured, are left out with a
+        warning. `clip` names the skeleton in the warning. Samples and provenance are not kept.
         """
         if skeleton is self.skeleton and not names:
             return self
@@ -236,7 +244,7 @@ class LimitModel:
 
     @cached_property
     def _carry(self) -> Callable[[Skeleton, tuple[tuple[str, str], ...], str], LimitModel]:
-        """Does what `for_skeleton` says, and keeps its last result."""
+        """The function behind `for_skeleton`, which caches its last result."""
         return lru_cache(maxsize=1)(
             lambda skeleton, names, clip: carry(self, self.match(skeleton, dict(names)), clip)
         )
@@ -262,10 +270,11 @@ class LimitModel:
         clips
             Motion of that rig, which shows how its limbs are twisted; see `rigs.align`.
         roles
-            Roles of its joints, where names do not tell them: ``{"Bone_07": "leftUpperArm"}``.
+            Roles of its joints that cannot be derived from names, such as
+            ``{"Bone_07": "leftUpperArm"}``.
         own_clips
-            Motion of the rig that these limits are for, which shows how that stands, where its rest
-            pose does not.
+            Motion of the rig that these limits are for, from which its neutral pose is estimated if
+            the rest pose does not show it.
 
         Examples
         --------
@@ -279,29 +288,29 @@ class LimitModel:
 
     @cached_property
     def placed(self) -> list[Placed]:
-        """The constraints on the skeleton, each after those whose joints it is measured across."""
+        """The constraints on the skeleton, after those of joints across which they are measured."""
         return place_in_order(self.skeleton, self.constraints)
 
     @cached_property
     def _packed(self) -> PackedLimits:
-        """The limits that one kernel evaluates."""
+        """Limits evaluated by the packed kernel."""
         return PackedLimits.of(self.placed)
 
     @cached_property
     def _others(self) -> list[Placed]:
-        """The constraints that are evaluated one by one."""
-        return [each for each in self.placed if not each.has_kernel]
+        """Constraints evaluated one by one."""
+        return [placed for placed in self.placed if not placed.has_kernel]
 
     def contains(self, pose: Pose) -> Mask:
-        """Return which poses (...) are legal at every joint."""
+        """Return a mask (...) of the poses that are legal at every joint."""
         distance = self.distance(pose)
         return np.asarray((distance <= tolerance(distance.dtype)).all(axis=-1))
 
     def distance(self, pose: Pose) -> Scalars:
-        """Return the signed distance of each joint (..., J), in its chart; -inf without a limit.
+        """Return the signed distance (..., J) of each joint, in radians; -inf without a limit.
 
-        A joint that depends on another is measured at the rotation of that one; `pair` has the
-        distance of both together.
+        It is measured in the metric of the limit's chart. For a joint that depends on another, it
+        holds for the current rotation of the driver; see `pair` for the distance of both together.
         """
         check_joints(self.skeleton, pose)
         _, distances = self._packed.project(pose.rotations)
@@ -313,10 +322,11 @@ class LimitModel:
         return out
 
     def violation(self, pose: Pose) -> Scalars:
-        """Return the angle of each joint (..., J) from its nearest legal rotation, in radians.
+        """Return the angle (..., J) of each joint from its nearest legal rotation, in radians.
 
-        It is 0 where the joint is legal or has no limit. Other joints stay as they are, also those
-        between a joint and its limit's ancestor, and drivers, except in groups and limbs.
+        It is 0 if the joint is legal or has no limit. The rotations of other joints are fixed, also
+        those of drivers and of joints between a joint and its limit's ancestor. In groups and limbs
+        all joints move together.
         """
         check_joints(self.skeleton, pose)
         projected, _ = self._packed.project(pose.rotations)
@@ -334,11 +344,11 @@ class LimitModel:
     def project(
         self, what: Motion, *, softening: Softening | None = None, **options: Any
     ) -> Motion:
-        """Return legal poses, or a legal clip that is free of pops (see `project_path`).
+        """Return legal poses, or a legal clip without sudden jumps (see `project_clip`).
 
-        Joints between a joint and the ancestor it is measured from are made legal first. A joint
-        that depends on another, and that one, go to the nearest legal pair of rotations. What is
-        legal comes back bit for bit.
+        Joints between a joint and the ancestor from which it is measured are projected first. A
+        dependent joint and its driver move to the nearest legal pair of rotations. Legal poses are
+        returned unchanged, bit for bit; of a clip, frames may move to bound the steps.
 
         Parameters
         ----------
@@ -347,7 +357,7 @@ class LimitModel:
         softening
             How to approach the limits instead of stopping at them: `Inside` or `Beyond`.
         **options
-            Of a clip, as for `project_clip`.
+            Further options of `project_clip`, for clips only.
         """
         if isinstance(what, Clip):
             clip, _ = self.project_clip(what, softening=softening, **options)
@@ -368,9 +378,10 @@ class LimitModel:
         return cast(Motion, what.with_rotations(rotations))
 
     def first_exit(self, previous: Pose, proposed: Pose) -> Scalars:
-        """Return the largest t (...) in [0, 1] with all joints legal before it.
+        """Return the largest t (...) in [0, 1] up to which all joints are legal.
 
-        Joints between a joint and the ancestor that it is measured from must keep still.
+        t is the share of the path from `previous` to `proposed`. ValueError if a joint moves that
+        is between another joint and the ancestor from which that is measured.
         """
         check_joints(self.skeleton, previous)
         check_joints(self.skeleton, proposed)
@@ -382,10 +393,10 @@ class LimitModel:
         return np.asarray(np.min(exits, axis=0))
 
     def sample(self, n: int, rng: np.random.Generator) -> Pose:
-        """Return `n` legal poses: each joint uniform in its limit, others as at rest.
+        """Return `n` legal poses: joints uniform within their limits, others at rest.
 
-        A joint that depends on another is uniform together with that one. Joints of a group are as
-        controls drawn evenly from their ranges have them.
+        A dependent joint and its driver are uniform together. For groups, controls are uniform
+        within their ranges.
         """
         rest = self.skeleton.rest_pose()
         rotations = np.tile(rest.rotations, (n, 1, 1))
@@ -395,7 +406,7 @@ class LimitModel:
         return Pose(rotations, np.tile(rest.positions, (n, 1, 1)))
 
     def volume(self) -> dict[str, float]:
-        """Return, by joint, the share of all rotations that is legal, whatever others do."""
+        """Return the share of all rotations that is legal, by joint, for any pose of the driver."""
         return {name: limit.volume() for name, limit in self.limits.items()}
 
     def project_clip(
@@ -409,22 +420,23 @@ class LimitModel:
         to_usual: bool = False,
         progress: Progress = iter,
     ) -> tuple[Clip, ClampReport]:
-        """Return a clip as `project` does, and a report of legal frames that had to move.
+        """Return a legal clip with bounded steps, and a report of legal frames that had to move.
 
         Parameters
         ----------
         clip
-            The clip. Its joints are matched by name; what does not match is warned about.
+            The clip. Its joints are matched by name, with a warning for those without a match.
         softening
             How to approach the limits instead of stopping at them: `Inside` or `Beyond`.
         max_speed
-            Radians a second. No step becomes longer than that allows or than twice what it was.
+            Radians a second. No step becomes longer than this allows, or than twice its length.
         like
-            The clip of the same skeleton whose steps count for that, if not `clip` itself.
+            A clip of the same skeleton from which those lengths are taken; `clip` if None.
         names
             Names of the clip's joints, mapped to those of the model.
         to_usual
-            Project onto the `usual` limits as well. Where both cannot be met, these limits are.
+            Project onto the `usual` limits as well. If both cannot be met, these limits have
+            priority.
         progress
             Receives the names of the joints and yields them one by one.
         """
@@ -439,7 +451,7 @@ class LimitModel:
         names: Mapping[str, str] | None = None,
         progress: Progress = iter,
     ) -> Report:
-        """Return how far, where and how often a clip leaves these limits, or usual ones.
+        """Return a report of the frames and joints of a clip that leave these or the usual limits.
 
         `names` and `progress` are as for `project_clip`.
         """

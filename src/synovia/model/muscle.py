@@ -54,9 +54,10 @@ class TwoJointMuscle:
         check_rows(f"rows of {self.name}", self.rows)
 
     def excess(self, rotations: Quats, bend: Scalars) -> Scalars:
-        """Return by how many radians (...) rotations (..., 4) of the joint are beyond the bound.
+        """Return the excess (...) of rotations (..., 4) of the joint beyond the bound, in radians.
 
-        `bend` (...) is the angle between the bones of the limb; negative results are legal.
+        It is at most 0 for legal rotations. `bend` (...) is the angle in radians between the bones
+        of the limb.
         """
         return np.asarray(self._swing(rotations) @ self.axis - np.interp(bend, *self.rows.T))
 
@@ -71,11 +72,11 @@ class TwoJointMuscle:
         return np.where((excess > 0.5 * TOLERANCE)[:, None], quat.normalize(moved), rotations)
 
     def _swing(self, rotations: Quats) -> Vectors:
-        """Return the rotation vectors (..., 3) of the shortest rotations to the bone, radians."""
+        """Return rotation vectors (..., 3) of the shortest rotations from `zero` to the bone."""
         return np.asarray(quat.log(quat.between(self.zero, quat.rotate(rotations, self.bone))))
 
     def in_frames(self, parent: Quats, child: Quats) -> TwoJointMuscle:
-        """Return the muscle for rotations r of which this one sees parent⁻¹ · r · child."""
+        """Return the muscle on rotations r for which this one bounds parent⁻¹ · r · child."""
         zero, axis = quat.rotate(parent, np.stack([self.zero, self.axis]))
         return replace(self, bone=quat.rotate(child, self.bone), zero=zero, axis=axis)
 
@@ -86,7 +87,7 @@ class TwoJointMuscle:
 
 
 def check_rows(name: str, rows: Floats) -> None:
-    """Raise ValueError unless `rows` (n, 2) are at least one, with rising first numbers."""
+    """Raise ValueError unless `rows` has shape (n, 2), n >= 1, and its first column rises."""
     if (
         rows.ndim != 2
         or rows.shape[1:] != (2,)

@@ -22,32 +22,38 @@ if TYPE_CHECKING:
     from .model import LimitModel
 
 
-def carry(model: LimitModel, found: Match, clip: str) -> LimitModel:
-    """Return a model on the skeleton in which its joints were found; warn of what is lost."""
-    if found.skeleton is model.skeleton and not found.names:
+def carry(model: LimitModel, matched: Match, clip: str) -> LimitModel:
+    """Return the constraints on the skeleton of `matched`, without samples and provenance.
+
+    Warns of constraints that are lost; `clip` names the skeleton in the warnings.
+    """
+    if matched.skeleton is model.skeleton and not matched.names:
         return model
-    joints = found.lineages(model.ancestors, clip)
+    joints = matched.lineages(model.ancestors, clip)
     constraints: list[Constraint] = []
     losses: dict[str, list[str]] = {}
     for constraint in model.constraints:
-        carried = constraint.on(found.skeleton, joints)
+        carried = constraint.on(matched.skeleton, joints)
         constraints += carried.constraints
         if carried.loss:
             losses.setdefault(carried.loss, []).extend(carried.lost)
     for loss, lost in losses.items():
         warnings.warn(f"{clip or 'clip'}: {loss}: {list_names(lost)}", stacklevel=4)
-    usual = None if model.usual is None else carry(model.usual, found, clip)
-    return type(model)(constraints, found.skeleton, usual=usual)
+    usual = None if model.usual is None else carry(model.usual, matched, clip)
+    return type(model)(constraints, matched.skeleton, usual=usual)
 
 
 def for_clip(
     model: LimitModel, clip: Clip, names: Mapping[str, str] | None
 ) -> tuple[LimitModel, dict[str, str]]:
-    """Return a model on a clip's skeleton, with warnings, and its names by those of the clip."""
-    found = model.match(clip.skeleton, names)
-    found.warn(clip.name)
-    ours = {clip.skeleton.names[joint]: name for name, joint in found.joints.items()}
-    return carry(model, found, clip.name), ours
+    """Return a model on a clip's skeleton, and its joint names by those of the clip.
+
+    Warns of joints without a match and of constraints that are lost.
+    """
+    matched = model.match(clip.skeleton, names)
+    matched.warn(clip.name)
+    ours = {clip.skeleton.names[joint]: name for name, joint in matched.joints.items()}
+    return carry(model, matched, clip.name), ours
 
 
 def retarget(
@@ -57,7 +63,11 @@ def retarget(
     roles: Mapping[str, str] | None,
     own_clips: Sequence[Clip],
 ) -> LimitModel:
-    """Return the limits of single joints for another rig of a human; see `LimitModel.on`."""
+    """Return the limits for another rig of a human, without groups; see `LimitModel.on`.
+
+    Limbs, dependent limits and usual limits are converted as well. Warns of joints that are lost;
+    ValueError if either rig is not recognised.
+    """
     from ..rigs import (
         align,
         canonical_skeleton,
@@ -120,8 +130,8 @@ def reasons_lost(
 ) -> dict[str, list[str]]:
     """Return the joints whose limits are not carried to another rig, by reason with a remedy.
 
-    `here` is the alignment of the model's own rig, None if it is the canonical human, of which
-    fingers and face are left out: most rigs have none. `there` is that of the other rig.
+    `here` is the alignment of the model's rig, or None for the canonical human; `there` is that of
+    the other rig. Fingers and face of the canonical human are omitted, because most rigs have none.
     """
     from ..rigs import FACE, FINGERS
 
@@ -129,7 +139,7 @@ def reasons_lost(
     if here is not None:
         role_of = {joint: role for role, joint in here.rig.roles.items()}
     grouped = {name for group in model.groups for name in group.joints}
-    found: dict[str, list[str]] = {}
+    reasons: dict[str, list[str]] = {}
     options: dict[str, str] = {}
     for name in lost:
         role = role_of.get(name)
@@ -151,12 +161,12 @@ def reasons_lost(
             assert here is not None
             options[name] = here.rig.roles[here.trusted[role]]
             continue
-        found.setdefault(reason, []).append(name)
+        reasons.setdefault(reason, []).append(name)
     if options:
         again = " ".join(f"--relative-to {name}={above}" for name, above in options.items())
         reason = f"measured from another joint than on other rigs; fit again with {again}"
-        found[reason] = list(options)
-    return found
+        reasons[reason] = list(options)
+    return reasons
 
 
 def limbs_on_rig(
@@ -179,14 +189,14 @@ def limbs_from_rig(
     limits: Mapping[str, Limit],
     alignment: Alignment,
 ) -> list[Limb]:
-    """Return limbs of a rig, converted to the canonical human; the reverse of `limbs_on_rig`."""
+    """Return limbs of a rig, converted to the canonical human; the inverse of `limbs_on_rig`."""
     roles = {joint: role for role, joint in alignment.rig.roles.items()}
-    known = [limb for limb in limbs if all(roles.get(name) in limits for name in limb.joints)]
+    limited = [limb for limb in limbs if all(roles.get(name) in limits for name in limb.joints)]
     back = {role: quat.inverse(frame) for role, frame in alignment.frames.items()}
     joints, anchors = alignment.rig.roles, alignment.anchors
     frames = {joints[role]: back[role] for role in limits}
     parents = {joints[role]: quat.inverse(anchors[role][1]) for role in limits}
-    return _limbs_in_frames(known, limits, frames, parents, roles)
+    return _limbs_in_frames(limited, limits, frames, parents, roles)
 
 
 def _limbs_in_frames(
@@ -198,10 +208,11 @@ def _limbs_in_frames(
 ) -> list[Limb]:
     """Return limbs with joints renamed by `names`, and directions rotated.
 
-    `frames` and `parents` are rotations (4,) by joint, for directions in the frame of the joint
-    and in that of the bone that it is measured from.
+    `frames` and `parents` are rotations (4,) by joint. They apply to directions in the frame of
+    the joint, and in the frame of the bone that the joint is measured from. Limbs without limits
+    of both bones are left out.
     """
-    found = []
+    converted = []
     for limb in limbs:
         upper, lower, *end = limb.joints
         if names.get(upper) not in limits or names.get(lower) not in limits:
@@ -215,16 +226,16 @@ def _limbs_in_frames(
             for muscle in limb.muscles
             if names.get(muscle.joint) in limits
         ]
-        there = limb.rebuild(limits, names, axes=axes, neutral=neutral, muscles=muscles)
-        found += [] if there is None else [there]
-    return found
+        rebuilt = limb.rebuild(limits, names, axes=axes, neutral=neutral, muscles=muscles)
+        converted += [] if rebuilt is None else [rebuilt]
+    return converted
 
 
 def joint_by_joint(model: LimitModel, what: str) -> LimitModel:
-    """Return the limits of single joints, for a feature `what` that supports no others.
+    """Return the model reduced to limits of single joints, for a feature `what`.
 
-    ValueError if there are groups. Twist is not shared along limbs, and limits that depend on
-    others are as wide as they get, each with a warning.
+    Limbs and dependent limits are replaced by the limits of their joints, the widest for any pose
+    of the driver, with a warning each. ValueError if there are groups.
     """
     if model.groups:
         raise ValueError(f"{what} takes limits of single joints, got groups of a figure")
@@ -240,7 +251,7 @@ def joint_by_joint(model: LimitModel, what: str) -> LimitModel:
 
 
 def without_limbs(model: LimitModel, what: str | None = None) -> LimitModel:
-    """Return the limits with joints of limbs limited one by one, without their muscles.
+    """Return the model with joints of limbs limited one by one, without muscles.
 
     Warns if there are limbs and `what` names a feature that does not support them.
     """

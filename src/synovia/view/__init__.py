@@ -38,29 +38,29 @@ class View:
 
     @property
     def url(self) -> str:
-        """The link to the page, with the token that lets one in."""
+        """The link to the page, with the token that gives access."""
         return self.server.url
 
     @property
     def model(self) -> LimitModel:
-        """The limits as they are now, by the names of the clip's joints."""
+        """The current limits, with the joint names of the clip."""
         return self.server.scene.model
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the limits to a file, as they were given to `show`, with what was edited since.
+        """Write the limits that were passed to `show`, with all edits, to a file.
 
-        They keep their names, skeleton, samples and joints that the clip does not have.
+        Joint names, skeleton, samples and joints that the clip does not have are kept.
         """
         save_limits(self.server.session.model, path)
 
     def __repr__(self) -> str:
-        """Return the link, which is what one needs where there is no frame."""
+        """Return the link, for use outside a notebook."""
         return f"View({'closed' if self.server.closed else self.url})"
 
     def _repr_html_(self) -> str | None:
-        """Return a frame with the page, for a notebook, which may show it from now on.
+        """Return HTML that shows the page in a notebook, and allow the notebook to show it.
 
-        None once it is closed, where a frame would show the browser's error.
+        None if the page is closed, because a frame would show the browser's error.
         """
         if self.server.closed:
             return None
@@ -83,14 +83,15 @@ def show(
     notebook: str | None = None,
     compare: LimitModel | None = None,
 ) -> View:
-    """Return a page that shows `clip` within the limits of `model`, served on this machine alone.
+    """Serve a page that shows `clip` within the limits of `model`, only on this machine.
 
-    Joints are matched by name, `names` mapping the clip's to the model's. Without a clip the
-    `figure`, if there is one, runs its controls through their ranges. Port 0 is any that is free.
-    The page saves what is edited to the limits file `save_to`, or not at all. With `compare`, other
-    limits, it shows what those of `model` gain and lose beside them.
-    In a notebook it shows itself; `notebook` is the origin of that, such as
-    "https://lab.example:8888", where it is not one on this machine.
+    Joints are matched by name; `names` maps the clip's to the model's. Without a clip, the controls
+    of the `figure`, if there is one, run through their ranges. Port 0 selects a free port. Edits
+    are saved to the limits file `save_to`, or not at all if it is None. With other limits as
+    `compare`, the page shows what those of `model` gain and lose relative to them.
+
+    The result displays itself in a notebook. `notebook` is the notebook's origin, such as
+    "https://lab.example:8888", and is needed only if it is not on this machine.
     """
     from .scene import scene_of, start_of
     from .server import PageServer
@@ -105,13 +106,13 @@ def show(
     return View(server, origins)
 
 
-# The page inside a notebook: a frame, and who may put one around the page.
+# The page inside a notebook: its frame, and the origins that may frame it.
 
 
 def check_origin(origin: str) -> str:
     """Return an origin such as http://localhost:8888; ValueError for anything else.
 
-    What is more than that could end the policy it goes into, and begin another.
+    Other text could inject directives into the content security policy.
     """
     if not isinstance(origin, str) or not _ORIGIN.fullmatch(origin):
         raise ValueError(

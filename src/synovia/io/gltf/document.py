@@ -152,7 +152,7 @@ class Animation:
 
 @dataclass(frozen=True)
 class Gltf:
-    """The JSON of a file; all indices are those of members of lists."""
+    """The JSON of a file. References between its parts are indices of the lists."""
 
     asset: Asset
     buffers: tuple[Buffer, ...] = ()
@@ -186,15 +186,15 @@ REFERENCES = {
     "animations.samplers.output": "accessors",
     "animations.channels.target.node": "nodes",
 }
-"""Fields that are indices, and the list of the file whose members they are the indices of."""
+"""The lists that fields with indices refer to, by path of the field."""
 
 
 def _check_indices(
     value: Any, steps: Sequence[str], kind: str, count: int, keys: tuple[Key, ...]
 ) -> None:
-    """Raise DecodeError unless indices are below `count`.
+    """Raise DecodeError unless the indices in `value` are below `count`, the number of `kind`.
 
-    The indices are those at the end of `steps` from `value`, whose own place is `keys`.
+    `steps` are the names of the fields from `value` to the indices; `keys` locate `value`.
     """
     if isinstance(value, tuple):
         for number, item in enumerate(value):
@@ -273,7 +273,10 @@ class Document:
         return has_chunk and bool(self.gltf.buffers) and self.gltf.buffers[0].uri is None
 
     def buffer(self, number: int) -> bytes:
-        """Return the bytes of a buffer: in the GLB, in its URI, or in another file."""
+        """Return the bytes of a buffer, from the GLB, its data URI or another file; cached.
+
+        ValueError if they are missing or too few.
+        """
         if number not in self._buffers:
             buffer, location = self.gltf.buffers[number], f"buffers[{number}]"
             if buffer.uri is not None:
@@ -289,7 +292,10 @@ class Document:
         return self._buffers[number]
 
     def floats(self, number: int) -> Floats:
-        """Return the elements of an accessor as finite numbers (count, width), float64."""
+        """Return the elements of an accessor (count, width) as float64, integers normalized.
+
+        ValueError for plain integers, sparse accessors, and numbers that are not finite.
+        """
         accessor, location = self.gltf.accessors[number], f"accessors[{number}]"
         dtype = np.dtype(DTYPES[accessor.component_type])
         width = WIDTHS[accessor.type]
@@ -363,7 +369,7 @@ def _split_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def join_chunks(chunks: list[tuple[bytes, bytes]]) -> bytes:
-    """Return the GLB with these chunks, each filled up to a multiple of four bytes."""
+    """Return the GLB with these chunks, padded to multiples of four bytes."""
     parts = []
     for kind, payload in chunks:
         payload += (b" " if kind == JSON else b"\0") * (-len(payload) % 4)
@@ -399,7 +405,7 @@ def read_uri(location: str, uri: str, folder: Path) -> bytes:
 
 
 def data_uri(content: bytes, media_type: str = BYTES) -> str:
-    """Return `content` as a URI."""
+    """Return `content` as a data URI in base64."""
     return f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}"
 
 

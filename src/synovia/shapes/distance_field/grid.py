@@ -23,16 +23,19 @@ INDEXED, MAX_OUTER = 2.5, 8  # radians around the box that the index covers, up 
 NET_STEPS, NET_STEP = 3, 0.5  # Newton steps of a net's points to the level, and cells in each
 EDGE_HALVINGS = 60  # to the last bit
 AT_SIDE = 1e-9  # cells from a side of the box, or from the level, that are rounding
-EDGE = 0.05  # radians between ψ of Euler angles and 0 or π: rounded φ and θ are off by ε/ψ
+EDGE = 0.05  # radians between ψ of Euler angles and 0 or π: errors of φ and θ grow as 1/ψ
 
 
 def grid_around(
     points: Points, margin: float, cells: float, resolution: int, periods: tuple[float, ...]
 ) -> tuple[Floats, Floats, tuple[int, ...]]:
-    """Return low, spacing and counts of a grid with `margin` and `cells` more around the points.
+    """Return low corner (3,), spacing (3,) and node counts of a grid around points (n, 3).
 
-    An axis with a period is covered whole, from −half of it on. The others of Euler angles stay
-    between 0 and π, at least `EDGE` from both unless points are nearer.
+    The box extends the points by `margin` (radians) and a number of `cells` on every side;
+    `resolution` is the number of nodes along its longest axis. An axis with a period is covered
+    completely, from −period / 2 on. If there is one, the other axes are limited to angles between
+    0 and π, and end at least `EDGE` from both unless points are nearer. ValueError if the numbers
+    do not fit together.
     """
     if not LEAST_NODES <= resolution <= LARGEST:
         raise ValueError(
@@ -95,21 +98,24 @@ def _some_corner(nodes: Mask) -> Mask:
 
 
 def member_cells(nodes: Floats, threshold: float) -> Ints:
-    """Return the cells that have members, by their first nodes: (n, 3)."""
+    """Return the indices (n, 3) of the first nodes of cells that have members."""
     return np.argwhere(_some_corner(nodes <= threshold))
 
 
 def values_at(nodes: Floats, points: Points) -> Scalars:
-    """Return the values at points (n, 3) of the grid, in units of cells."""
-    found = np.empty(len(points))
-    kernels.distance_field_grid.values_at(nodes, np.ascontiguousarray(points), found)
-    return found
+    """Return trilinear values (n,) at points (n, 3), in cells from the first of the nodes."""
+    values = np.empty(len(points))
+    kernels.distance_field_grid.values_at(nodes, np.ascontiguousarray(points), values)
+    return values
 
 
 def sample_distance(
     points: Points, low: Floats, spacing: Floats, count: tuple[int, ...], period: Floats
 ) -> Scalars:
-    """Return the distance of each node from the nearest of `points` (n, 3), exactly: (I, J, K)."""
+    """Return the exact distance of each node from the nearest of `points` (n, 3): (I, J, K).
+
+    `period` (3,) is 0 for axes that do not wrap.
+    """
     boxes = np.concatenate([points, np.zeros(points.shape)], axis=1)
     return _nearest_distance(boxes, low, spacing, count, period)
 
@@ -119,8 +125,8 @@ def _nearest_distance(
 ) -> Scalars:
     """Return the distance of each node from the nearest primitive: (I, J, K).
 
-    A primitive is a row with middle and half sides of its bounding box; those of triangles have the
-    corners after these.
+    A primitive is a row with the centre and the half sides of its bounding box, followed by the
+    corners if it is a triangle.
     """
     cells = np.floor((primitives[:, :3] - low) / (BLOCK_CELLS * spacing)).astype(np.int64)
     cells -= cells.min(axis=0)
@@ -151,9 +157,9 @@ def _nearest_distance(
 def fill_holes(distance: Scalars, r: float, spacing: Floats, wraps: Mask) -> Scalars:
     """Return distances from samples with holes filled, negative inside: (I, J, K).
 
-    Outside are the nodes reached from the box's sides, from node to node, at more than `r` from all
-    samples (if all axes wrap: from the node farthest from them). Elsewhere the result is at most r
-    less the distance to the outside: a closing by balls of radius `r`.
+    A node is outside if a path of nodes at more than `r` radians from all samples connects it with
+    a side of the box, or with the farthest node if all axes wrap. Elsewhere the result is at most
+    r less the distance to the outside, as in a morphological closing by balls of radius `r`.
     """
     wall = distance <= r
     if wall.all():
@@ -167,21 +173,21 @@ def fill_holes(distance: Scalars, r: float, spacing: Floats, wraps: Mask) -> Sca
         reached[np.unravel_index(distance.argmax(), distance.shape)] = True
     outside = _flood(reached, ~wall, wraps)
     period = np.where(wraps, spacing * distance.shape, 0.0)
-    places = [h * np.arange(n) for h, n in zip(spacing, distance.shape, strict=True)]
-    nearest = nearest_sites(outside, spacing, period, places)
+    positions = [h * np.arange(n) for h, n in zip(spacing, distance.shape, strict=True)]
+    nearest = nearest_sites(outside, spacing, period, positions)
     inside, shape = np.argwhere(~outside), np.array(distance.shape)
     codes = nearest[~outside]
     sites = np.stack([codes >> 20, (codes >> 10) & 1023, codes & 1023], axis=1)
     least = np.full(len(inside), np.inf)
     # A node outside at distance d from the samples has a ball of radius d − r around it that is
-    # outside too. The best of the nearest node outside and its neighbours is taken.
-    for way in product((-1, 0, 1), repeat=3):
-        node = np.where(wraps, (sites + way) % shape, sites + way)
+    # outside too. Use the best of the nearest node outside and its neighbours.
+    for step in product((-1, 0, 1), repeat=3):
+        node = np.where(wraps, (sites + step) % shape, sites + step)
         legal = np.asarray(((node >= 0) & (node < shape)).all(axis=1))
         at = tuple(np.where(legal[:, None], node, 0).T)
-        apart = np.abs(node - inside)
-        apart = np.where(wraps, np.minimum(apart, shape - apart), apart)
-        away = np.linalg.norm(spacing * apart, axis=1) - (distance[at] - r)
+        cells = np.abs(node - inside)
+        cells = np.where(wraps, np.minimum(cells, shape - cells), cells)
+        away = np.linalg.norm(spacing * cells, axis=1) - (distance[at] - r)
         least = np.where(legal & outside[at], np.minimum(least, away), least)
     filled = distance.copy()
     filled[~outside] = np.minimum(distance[~outside], r - np.maximum(least, 0.0))
@@ -189,15 +195,15 @@ def fill_holes(distance: Scalars, r: float, spacing: Floats, wraps: Mask) -> Sca
 
 
 def _flood(reached: Mask, free: Mask, wraps: Mask) -> Mask:
-    """Return the free nodes connected to those reached, by six neighbours and across the seams."""
+    """Return a mask of the free nodes connected to those reached (six neighbours, wrapping)."""
     reached, shape, front = reached.copy(), np.array(free.shape), np.argwhere(reached)
     steps = np.concatenate([np.eye(3, dtype=np.int64), -np.eye(3, dtype=np.int64)])
     while len(front):  # breadth first
         around = (front[:, None] + steps).reshape(-1, 3)
         around = np.where(wraps, around % shape, around)
         around = around[((around >= 0) & (around < shape)).all(axis=1)]
-        places = tuple(around.T)
-        around = around[free[places] & ~reached[places]]
+        indices = tuple(around.T)
+        around = around[free[indices] & ~reached[indices]]
         reached[tuple(around.T)] = True
         numbers = np.unique(np.ravel_multi_index(tuple(around.T), free.shape))
         front = np.stack(np.unravel_index(numbers, free.shape), axis=1)
@@ -207,8 +213,9 @@ def _flood(reached: Mask, free: Mask, wraps: Mask) -> Mask:
 def redistance(values: Floats, level: float, low: Floats, spacing: Floats, wraps: Mask) -> Floats:
     """Return the signed distance, in radians, of each node from the surface where Φ is `level`.
 
-    Values of at most `level` are inside, and get distances of at most 0. The surface consists of
-    the triangles of `surface_triangles`; the sides of the box are no part of it.
+    Nodes with values of at most `level` are inside, and have distances of at most 0. The surface
+    consists of the triangles of `surface_triangles`, without the sides of the box. ValueError if
+    all nodes are inside, or none.
     """
     inside = values <= level
     if inside.all() or not inside.any():
@@ -230,8 +237,9 @@ def redistance(values: Floats, level: float, low: Floats, spacing: Floats, wraps
 def surface_net(values: Floats, level: float, wraps: Mask) -> tuple[Points, Ints]:
     """Return the surface net of a level: points (n, 3) in units of cells, and quads (m, 4).
 
-    Each cell that the level cuts has a point; the four cells around each edge that crosses it make
-    a quad, counter-clockwise from outside. Beyond axes that do not wrap nothing is inside.
+    Every cell that the level cuts has a point. Every edge between nodes that the level cuts has a
+    quad of the four cells around it, counter-clockwise seen from outside. Nothing beyond the sides
+    of axes that do not wrap is inside.
     """
     pads = [(0, 0) if wrap else (1, 1) for wrap in wraps]
     nodes = np.pad(values, pads, constant_values=np.inf)
@@ -248,21 +256,21 @@ def surface_net(values: Floats, level: float, wraps: Mask) -> tuple[Points, Ints
         turned = np.where((start <= level)[:, None], [0, 1, 2, 3], [3, 2, 1, 0])
         cells.append(at[:, None] - corners[turned])
         points.append(corners[turned] + share[:, None, None] * np.eye(3)[axis])
-    every = np.concatenate(cells) % nodes.shape
+    all_cells = np.concatenate(cells) % nodes.shape
     number, quads = np.unique(
-        np.ravel_multi_index(tuple(np.moveaxis(every, -1, 0)), nodes.shape), return_inverse=True
+        np.ravel_multi_index(tuple(np.moveaxis(all_cells, -1, 0)), nodes.shape), return_inverse=True
     )
     quads, crossings = quads.reshape(-1, 4), np.concatenate(points).reshape(-1, 3)
     count = np.bincount(quads.ravel())
     sums = np.stack([np.bincount(quads.ravel(), crossings[:, k]) for k in range(3)], axis=1)
-    places = np.stack(np.unravel_index(number, nodes.shape), axis=1)
-    return places + sums / count[:, None] - [before for before, _ in pads], quads
+    first_nodes = np.stack(np.unravel_index(number, nodes.shape), axis=1)
+    return first_nodes + sums / count[:, None] - [before for before, _ in pads], quads
 
 
 def move_to_level(nodes: Floats, level: float, points: Points, free: Mask, moving: Mask) -> Points:
-    """Return points (n, 3), in units of cells, the `moving` ones moved to a level.
+    """Return points (n, 3), in units of cells, with those of the mask `moving` moved to a level.
 
-    They move along the slope of the `free` (n, 3) axes.
+    They move along the gradient, restricted to the axes of the mask `free` (n, 3).
     """
     points = np.array(points, order="C")
     kernels.distance_field_grid.move_to_level(
@@ -282,8 +290,8 @@ def surface_triangles(
 ) -> tuple[Points, Ints]:
     """Return points (n, 3) where Φ is `threshold`, and triangles (m, 3) that face outwards.
 
-    They come from marching tetrahedra, six to a cell. If `capped`, triangles in the sides of the
-    box close the region there.
+    Triangles come from marching tetrahedra, six to a cell. If `capped`, triangles in the sides of
+    the box close the region.
     """
     nodes = close_axes(values, wraps)
     # A layer of nodes outside closes the region at sides that do not wrap.
@@ -314,7 +322,7 @@ def surface_net_triangles(field: DistanceField) -> tuple[Points, Ints]:
 
 
 def level_midpoints(field: DistanceField, start: Points, end: Points) -> Points:
-    """Return the midpoints of edges, moved to where Φ is the threshold.
+    """Return the midpoints of edges between `start` and `end`, moved to where Φ is the threshold.
 
     Edges in a side of the box stay in it; their midpoints move only if both ends are on the level.
     """
@@ -328,32 +336,32 @@ def level_midpoints(field: DistanceField, start: Points, end: Points) -> Points:
     free = ~((at_side[0] | at_side[1]) & ~field.wrapping)
     moving: Mask = np.asarray(free.all(axis=1))
     if not moving.all():
-        off = [values_at(nodes, each) - field.threshold for each in (start, end)]
+        off = [values_at(nodes, points) - field.threshold for points in (start, end)]
         moving |= np.max(np.abs(off), axis=0) < AT_SIDE
     points = move_to_level(nodes, field.threshold, 0.5 * (start + end), free, moving)
     return np.asarray(field.low + field.spacing * points)
 
 
-def nearest_sites(members: Mask, spacing: Floats, period: Floats, places: list[Floats]) -> Ints:
-    """Return the code of the member nearest to every combination of `places`, exactly.
+def nearest_sites(members: Mask, spacing: Floats, period: Floats, positions: list[Floats]) -> Ints:
+    """Return the code of the exactly nearest member for every combination of `positions`.
 
     This is the distance transform of Felzenszwalb & Huttenlocher, axis by axis. A code holds the
-    three indices of a member of the grid, 10 bits each. Places are in radians from the first node.
-    At least one node must be a member.
+    three indices of a node, 10 bits each. Positions along an axis are in radians from the first
+    node. At least one node must be a member.
     """
     best: Ints = np.where(members, 0, -1)
     height: Floats = np.zeros(members.shape)
     for axis in range(3):
-        best, height = _search_axis(best, height, axis, spacing, period, places)
+        best, height = _search_axis(best, height, axis, spacing, period, positions)
     return best
 
 
 def _search_axis(
-    best: Ints, height: Floats, axis: int, spacing: Floats, period: Floats, places: list[Floats]
+    best: Ints, height: Floats, axis: int, spacing: Floats, period: Floats, positions: list[Floats]
 ) -> tuple[Ints, Floats]:
     """Return nearest members and squared distances (see `nearest_sites`) after one more axis."""
     before, after = int(np.prod(best.shape[:axis])), int(np.prod(best.shape[axis + 1 :]))
-    shape = (*best.shape[:axis], len(places[axis]), *best.shape[axis + 1 :])
+    shape = (*best.shape[:axis], len(positions[axis]), *best.shape[axis + 1 :])
     lines = (before, -1, after)
     out, out_height = np.empty(shape, np.int64), np.empty(shape)
     kernels.distance_field_grid.nearest_in_lines(
@@ -361,7 +369,7 @@ def _search_axis(
         height.reshape(lines),
         float(spacing[axis]),
         float(period[axis]),
-        places[axis],
+        positions[axis],
         out.reshape(lines),
         out_height.reshape(lines),
     )
@@ -369,30 +377,31 @@ def _search_axis(
 
 
 def site_index(
-    nodes: Floats, threshold: float, spacing: Floats, period: Floats, places: list[Floats]
+    nodes: Floats, threshold: float, spacing: Floats, period: Floats, positions: list[Floats]
 ) -> Ints:
-    """Return the codes of the sites nearest to all combinations of `places`, exactly.
+    """Return the codes of the exactly nearest sites for all combinations of `positions`.
 
-    Sites are defined in `kernels.distance_field`; places are in radians from the box's corner.
+    Sites are defined in `kernels.distance_field`. Positions along an axis are in radians from the
+    corner of the box.
     """
     parts = kernels.distance_field.SITE_PARTS
     fine = [parts * (n - 1) + int(not wrap) for n, wrap in zip(nodes.shape, period, strict=True)]
-    shape = (len(places[0]), fine[1], fine[2])
+    shape = (len(positions[0]), fine[1], fine[2])
     best, height = np.empty(shape, np.int64), np.empty(shape)
     kernels.distance_field_grid.sites_in_lines(
-        nodes, threshold, parts, float(spacing[0]), float(period[0]), places[0], best, height
+        nodes, threshold, parts, float(spacing[0]), float(period[0]), positions[0], best, height
     )
     for axis in (1, 2):
-        best, height = _search_axis(best, height, axis, spacing / parts, period, places)
+        best, height = _search_axis(best, height, axis, spacing / parts, period, positions)
     return best
 
 
 def pack_field(
     low: Floats, spacing: Floats, nodes: Floats, threshold: float, wraps: Mask
 ) -> Floats:
-    """Return the packed field, as `kernels.distance_field` reads it, without its kind.
+    """Return the packed field for `kernels.distance_field`, without its kind.
 
-    `nodes` has the first node repeated at the end of axes that wrap.
+    `nodes` repeats the first node at the end of axes that wrap.
     """
     layout = kernels.distance_field.HEADER
     period = np.where(wraps, spacing * (np.array(nodes.shape) - 1), 0.0)
@@ -435,7 +444,7 @@ def _least_of_blocks(nodes: Floats) -> Floats:
 
 
 def _halves(numbers: Floats | Ints, kind: type) -> Floats:
-    """Return numbers of 4 bytes, two in each float64 of the buffer."""
+    """Return numbers as 4 bytes of type `kind`, two in each float64 of the result."""
     flat = np.zeros(-(-numbers.size // 2))
     flat.view(kind)[: numbers.size] = numbers.ravel()
     return flat
@@ -453,11 +462,11 @@ def steepest(nodes: Floats, spacing: Floats, threshold: float) -> tuple[float, f
     for corner in np.ndindex(2, 2, 2):
         window = tuple(slice(at, at + n) for at, n in zip(corner, cells, strict=True))
         # Along its own axis, a cell has one difference.
-        whole = [(*window[:k], slice(None), *window[k + 1 :]) for k in range(3)]
-        slope = sum(square[part] for square, part in zip(squares, whole, strict=True))
+        windows = [(*window[:k], slice(None), *window[k + 1 :]) for k in range(3)]
+        slope = sum(square[part] for square, part in zip(squares, windows, strict=True))
         np.maximum(greatest, slope, out=greatest)
         np.minimum(least, nodes[window], out=least)
         np.maximum(most, nodes[window], out=most)
-    found = (greatest[least <= threshold], greatest[most > threshold])
-    inside, outside = (np.sqrt(each.max(initial=1e-9)) for each in found)  # a flat field has none
+    slopes = (greatest[least <= threshold], greatest[most > threshold])
+    inside, outside = (np.sqrt(part.max(initial=1e-9)) for part in slopes)  # may be empty or flat
     return float(inside), float(outside)

@@ -27,9 +27,10 @@ OCTAGON = np.array([[1.0, 1.0], [1.0, -1.0]]) / np.sqrt(2.0)
 def fit_twists(
     corners: Vectors, visible: Vectors, directions: Vectors, twists: Scalars
 ) -> tuple[Floats, Floats, Vectors, float, float]:
-    """Return low and high at the corners, the visible point, and low and high there.
+    """Return the narrowest twist limits that contain samples, as fields of a cone.
 
-    Where twists leave no gap on the circle, they are free.
+    These are low and high at the corners, the visible point, and low and high there, in radians.
+    If `twists` leave no gap on the circle, the limits are −π and π.
     """
     turned = unroll_twists(twists)
     n = len(corners)
@@ -67,7 +68,10 @@ def fit_twists(
 
 
 def unroll_twists(twists: Scalars) -> Scalars | None:
-    """Return the twists cut open in the middle of their widest gap; None if they have none."""
+    """Return the twists plus whole turns such that none is across their widest gap.
+
+    The middle of the result is within half a turn of 0. None if there is no gap.
+    """
     where = np.unique((twists % TURN * (BINS / TURN)).astype(np.int64) % BINS)
     gaps = np.diff(where, append=where[:1] + BINS)
     widest = int(gaps.argmax())
@@ -80,7 +84,10 @@ def unroll_twists(twists: Scalars) -> Scalars | None:
 
 
 def _weights(corners: Vectors, visible: Vectors, directions: Vectors) -> tuple[Ints, Floats]:
-    """Return the slice of each direction and its weights there: start, end, visible point."""
+    """Return the slice of each direction, and its weights (n, 3) there.
+
+    A slice is the triangle of two consecutive corners and the visible point, in this order.
+    """
     around, azimuth = polar(directions, visible)[0], polar(corners, visible)[0]
     begin = azimuth[0]
     edges = (azimuth - begin) % TURN
@@ -97,14 +104,17 @@ def _weights(corners: Vectors, visible: Vectors, directions: Vectors) -> tuple[I
 
 
 def _interpolate(limits: Floats, number: Ints, weights: Floats) -> Scalars:
-    """Return the limits at the samples; those of the visible point come last."""
+    """Return the limits interpolated at the samples (m,), from those at the corners.
+
+    The last of `limits` (n + 1,) is that at the visible point; see `_weights` for the others.
+    """
     n = len(limits) - 1
     first, second = limits[number], limits[(number + 1) % n]
     return np.asarray(weights[:, 0] * first + weights[:, 1] * second + weights[:, 2] * limits[n])
 
 
 def _cells(number: Ints, weights: Floats) -> Ints:
-    """Return a number for the cell of its slice that each sample is in."""
+    """Return the number of the cell, a part of its slice, that contains a sample: (m,)."""
     out = np.minimum((1.0 - weights[:, 2]) * RINGS, RINGS - 1).astype(np.int64)
     share = weights[:, 1] / np.maximum(weights[:, 0] + weights[:, 1], 1e-300)
     piece = np.minimum(share * RING_PIECES, RING_PIECES - 1).astype(np.int64)
@@ -112,43 +122,43 @@ def _cells(number: Ints, weights: Floats) -> Ints:
 
 
 def _minimize(
-    price: Floats, matrix: Any, bound: Floats, low: Floats, high: Floats, wanted: str
+    price: Floats, matrix: Any, bound: Floats, low: Floats, high: Floats, what: str
 ) -> Floats:
-    """Return the x of least price · x with matrix · x <= bound and low <= x <= high.
+    """Return the x that minimizes price · x with matrix · x <= bound and low <= x <= high.
 
-    By HiGHS, with all variables continuous: `linprog` asks the same of it, and takes longer to
-    check what it is given than HiGHS to solve it. What is `wanted` is named where there is none.
+    This calls HiGHS through `milp`, with continuous variables, because the checks of `linprog`
+    take longer than the solution. ValueError, which names `what` is computed, if there is none.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     rows = LinearConstraint(matrix, -np.inf, bound)
-    found = milp(price, constraints=rows, bounds=Bounds(low, high))
-    if found.x is None:
-        raise ValueError(f"no {wanted} can contain the samples: {found.message}")
-    return np.asarray(found.x)
+    result = milp(price, constraints=rows, bounds=Bounds(low, high))
+    if result.x is None:
+        raise ValueError(f"no {what} can contain the samples: {result.message}")
+    return np.asarray(result.x)
 
 
 def _solve_limits(gradients: Floats, number: Ints, weights: Floats, twists: Scalars) -> Floats:
     """Return low and high (2, n + 1), the visible point's last, of the least width and bend.
 
-    Variables: lows, highs, and the bends of both around the boundary. What no sample holds apart
-    is held by its neighbours, because a bend costs more than the width it saves.
+    The variables are lows, highs, and the bends of both around the boundary. A bend costs more
+    than the width it saves, so limits without samples follow those of the neighbours.
     """
     from scipy.sparse import block_array, coo_array, eye_array
 
     n, m = len(gradients), len(twists)
-    each, following = np.arange(n), (np.arange(n) + 1) % n
+    corner, following = np.arange(n), (np.arange(n) + 1) % n
     columns = np.concatenate([number, (number + 1) % n, np.full(m, n)])
     interpolate = coo_array((weights.T.ravel(), (np.tile(np.arange(m), 3), columns)), (m, n + 1))
-    columns = np.concatenate([each, (each - 1) % n, following])
-    bend = coo_array((np.repeat([2.0, -1.0, -1.0], n), (np.tile(each, 3), columns)), (n, n + 1))
-    # Each coordinate of a gradient, as a share of the steepest, and both sums of the two: these
-    # keep it within an octagon.
+    columns = np.concatenate([corner, (corner - 1) % n, following])
+    bend = coo_array((np.repeat([2.0, -1.0, -1.0], n), (np.tile(corner, 3), columns)), (n, n + 1))
+    # Both coordinates of a gradient, as shares of the steepest, and their sum and difference: their
+    # bounds keep the gradient within an octagon.
     steep = np.concatenate([gradients, gradients @ OCTAGON], axis=2) / STEEPEST
     scale = np.maximum(np.abs(steep).max(axis=1), 1.0)
     steep = np.swapaxes(steep / scale[:, None, :], 0, 1).reshape(2, -1)
     values = np.concatenate([steep[0], steep[1], -steep[0] - steep[1]])
-    columns = np.concatenate([np.repeat(each, 4), np.repeat(following, 4), np.full(4 * n, n)])
+    columns = np.concatenate([np.repeat(corner, 4), np.repeat(following, 4), np.full(4 * n, n)])
     slope = coo_array((values, (np.tile(np.arange(4 * n), 3), columns)), (4 * n, n + 1))
     one, ordered = eye_array(n), eye_array(n + 1)
     constraints = block_array(
@@ -172,8 +182,8 @@ def _solve_limits(gradients: Floats, number: Ints, weights: Floats, twists: Scal
     price = np.concatenate([-size, size, np.full(2 * n, SMOOTH * size[0])])
     least = np.repeat([float(twists.min()), 0.0], [2 * n + 2, 2 * n])
     most = np.repeat([float(twists.max()), np.inf], [2 * n + 2, 2 * n])
-    found = _minimize(price, constraints, bound, least, most, "limits of the twist")
-    return np.asarray(found[: 2 * n + 2].reshape(2, n + 1))
+    solution = _minimize(price, constraints, bound, least, most, "limits of the twist")
+    return np.asarray(solution[: 2 * n + 2].reshape(2, n + 1))
 
 
 # A reach cone around samples: the least boundary first, then the narrowest limits of the twist.
@@ -185,16 +195,20 @@ def _solve_limits(gradients: Floats, number: Ints, weights: Floats, twists: Scal
 
 
 LEAST = 1e-4  # radians from the visible point to a vertex
-MOST = np.pi - 0.02  # and at most, so that the opposite direction stays outside
-FLATTEST = 0.05  # the least ratio of axes by which vertices are spread
-SECTOR_PIECES = 8  # of a sector, each giving its farthest sample
-FEW = 8  # samples in a sector; fewer do not make a dent
+MOST = np.pi - 0.02  # largest such angle, so that the opposite direction stays outside
+FLATTEST = 0.05  # least ratio of the axes in the distribution of vertices
+SECTOR_PIECES = 8  # pieces of a sector; only the farthest sample of a piece is used
+FEW = 8  # a sector with fewer samples is filled from more neighbours
 
 
 def fit_cone(
     points: Points, vertices: int, visible: Vectors | None
 ) -> tuple[Vectors, Floats, Floats, Vectors, float, float]:
-    """Return the fields of a cone of `vertices` points that contains every sample (n, 4)."""
+    """Return the fields of a cone of `vertices` points that contains every sample (n, 4).
+
+    They are those of `fit_twists`, after the corners. `visible` is the mean direction if None.
+    ValueError if samples are too far from it.
+    """
     directions, twists = points[:, :3], points[:, 3]
     middle = _middle(directions) if visible is None else visible
     azimuth, angle = polar(directions, middle)
@@ -214,7 +228,7 @@ def fit_cone(
 
 
 def _middle(directions: Vectors) -> Vectors:
-    """Return the mean direction, or the opposite of the middle of the widest gap."""
+    """Return the mean direction, or if samples are too far from it, the one farthest from a gap."""
     mean = directions.mean(axis=0)
     if np.linalg.norm(mean) > 1e-6:
         mean = unit_vectors(mean)
@@ -227,7 +241,7 @@ def _middle(directions: Vectors) -> Vectors:
 
 
 def _spread(azimuth: Scalars, angle: Scalars, vertices: int) -> Scalars:
-    """Return azimuths for the vertices, denser along the longer axis of the samples."""
+    """Return azimuths (vertices,), ascending, denser along the longer axis of the samples."""
     across = angle[:, None] * np.stack([np.cos(azimuth), np.sin(azimuth)], axis=1)
     spread, axes = np.linalg.eigh(across.T @ across / len(across))
     ratio = max(np.sqrt(max(spread[0], 0.0) / max(spread[1], 1e-300)), FLATTEST)
@@ -237,7 +251,11 @@ def _spread(azimuth: Scalars, angle: Scalars, vertices: int) -> Scalars:
 
 
 def _boundary(number: Ints, past: Scalars, step: Scalars, angle: Scalars) -> Scalars:
-    """Return the cotangents of the least angles at the vertices that contain every sample."""
+    """Return the cotangents of the least angles at the vertices that contain every sample.
+
+    A sample is in the sector `number`, `past` radians of azimuth after its beginning, at an `angle`
+    from the visible point. `step` (vertices,) are the widths of the sectors.
+    """
     n = len(step)
     piece = number * SECTOR_PIECES + np.minimum(
         past / step[number] * SECTOR_PIECES, SECTOR_PIECES - 1
@@ -245,10 +263,10 @@ def _boundary(number: Ints, past: Scalars, step: Scalars, angle: Scalars) -> Sca
     kept = argmax_by_group(piece, angle)
     number_, past_, angle_ = number[kept], past[kept], angle[kept]
     filled = _fill_sectors(number, past, step, angle)
-    held = np.flatnonzero(filled > 0.0)
-    number_ = np.concatenate([number_, held])
-    past_ = np.concatenate([past_, 0.5 * step[held]])
-    angle_ = np.concatenate([angle_, filled[held]])
+    sectors = np.flatnonzero(filled > 0.0)
+    number_ = np.concatenate([number_, sectors])
+    past_ = np.concatenate([past_, 0.5 * step[sectors]])
+    angle_ = np.concatenate([angle_, filled[sectors]])
     matrix = _matrix(number_, past_, step)
     bound = np.minimum(np.cos(angle_) / np.sin(angle_), 1.0 / np.tan(LEAST))
     # No vertex needs to go farther out than an edge across the farthest sample beside it.
@@ -268,7 +286,7 @@ def _boundary(number: Ints, past: Scalars, step: Scalars, angle: Scalars) -> Sca
 
 
 def _matrix(number: Ints, past: Scalars, step: Scalars) -> Any:
-    """Return the sparse matrix that takes the cotangents of vertices to those at the samples."""
+    """Return the sparse matrix from cotangents at the vertices to those at the samples."""
     from scipy.sparse import csr_array
 
     rows = np.tile(np.arange(len(number)), 2)
@@ -281,9 +299,10 @@ def _matrix(number: Ints, past: Scalars, step: Scalars) -> Any:
 def _lower(
     cotangents: Scalars, number: Ints, past: Scalars, step: Scalars, angle: Scalars
 ) -> Scalars:
-    """Return cotangents so much lower, sector by sector, that every single sample is inside.
+    """Return cotangents reduced, sector by sector, until every sample is inside.
 
-    A sample's two shares add up to at least 1, so it suffices to lower both by what is missing.
+    This corrects the solver's errors. A sample's two shares add up to at least 1, so it suffices to
+    reduce both cotangents by the lacking amount.
     """
     wide, sine = step[number], np.sin(step)[number]
     level = cotangents[number] * np.sin(wide - past)
@@ -295,10 +314,10 @@ def _lower(
 
 
 def _fill_sectors(number: Ints, past: Scalars, step: Scalars, angle: Scalars) -> Scalars:
-    """Return for each sector the angle at its middle that chords across it reach, or 0.
+    """Return the largest angle at the middle of each sector that chords across it reach, or 0.
 
-    Chords go between the farthest samples of nearby sectors: of the next ones, or where a sector
-    has few samples of its own, of those up to three away, or as far as there is one.
+    Chords connect the farthest samples of sectors on both sides: of the adjacent ones, or of up to
+    three for a sector with few samples. The search goes farther if these have no samples.
     """
     n = len(step)
     count = np.bincount(number, minlength=n)
@@ -313,14 +332,14 @@ def _fill_sectors(number: Ints, past: Scalars, step: Scalars, angle: Scalars) ->
         wide = 1 if count[k] >= FEW else 3
         sides: list[list[tuple[float, float]]] = []
         for sign in (-1, 1):
-            found = []
+            ends = []
             for far in range(1, n // 2 + 1):
                 j = (k + sign * far) % n
                 if farthest[j] > 0.0:
-                    found.append((sign * ((sign * (at[j] - middle)) % TURN), farthest[j]))
-                if far >= wide and found:
+                    ends.append((sign * ((sign * (at[j] - middle)) % TURN), farthest[j]))
+                if far >= wide and ends:
                     break
-            sides.append(found)
+            sides.append(ends)
         for before, left in sides[0]:
             for after, right in sides[1]:
                 if after - before < np.pi - 1e-6:
