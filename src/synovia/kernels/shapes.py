@@ -28,7 +28,6 @@ from .rotation import (
 )
 from .theta_phi import table
 from .vector import (
-    ZERO,
     Vec3,
     apply,
     apply_transposed,
@@ -70,11 +69,12 @@ def nearest_in_polytope(p, count, axes, block, m):
     """
     i, lows = int(block[LANE + m]), axes + 3 * count
     normals, multipliers, shares = np.empty(9), np.empty(3), np.empty(3)
-    basis, triangle = np.empty(9), np.empty((3, 3))
+    basis, scales, triangle = np.empty(9), np.empty(3), np.empty((3, 3))
     start, multipliers[0] = lane_vec3(block, X + i), abs(block[BEYOND + i])
     side = 1.0 if block[BEYOND + i] > 0.0 else -1.0
     set_vec3(normals, 0, side * vec3_at(p, axes + 3 * int(block[FARTHEST + i])))
-    x, active, chosen = start - multipliers[0] * vec3_at(normals, 0), 1, int(block[SECOND + m])
+    x, chosen = start - multipliers[0] * vec3_at(normals, 0), int(block[SECOND + m])
+    active, orthogonal = 1, 0  # planes, and those of them whose normals are in the basis
     for _ in range(8 * count + 32):
         # The chosen plane, as n · x <= offset.
         n, offset = vec3_at(p, axes + 3 * chosen), p[lows + count + chosen]
@@ -85,24 +85,26 @@ def nearest_in_polytope(p, count, axes, block, m):
         for _ in range(8):  # at most three planes can leave
             # Gram–Schmidt: z is the part of n across the active normals, `shares` the rest of it.
             # For nearly parallel normals z is mostly rounding, so it is made orthogonal twice.
-            z = n
-            for a in range(active):
-                e = vec3_at(normals, 3 * a)
+            for a in range(orthogonal, active):
+                normal = vec3_at(normals, 3 * a)
+                e = normal
                 for b in range(a):
-                    triangle[a, b] = dot(e, vec3_at(basis, 3 * b))
-                    e = e - triangle[a, b] * vec3_at(basis, 3 * b)
-                triangle[a, a] = norm(e)
-                e = e / triangle[a, a]
+                    before = vec3_at(basis, 3 * b)
+                    triangle[a, b] = scales[b] * dot(normal, before)
+                    e = e - triangle[a, b] * before
+                scales[a] = 1.0 / dot(e, e)
                 set_vec3(basis, 3 * a, e)
-                shares[a] = dot(e, z)
+            z, orthogonal = n, active
+            for a in range(active):
+                e = vec3_at(basis, 3 * a)
+                shares[a] = scales[a] * dot(e, z)
                 z = z - shares[a] * e
             for a in range(active - 1, -1, -1):
-                shares[a] /= triangle[a, a]
                 for b in range(a):
                     shares[b] -= triangle[a, b] * shares[a]
                 e = vec3_at(basis, 3 * a)
-                z = z - dot(e, z) * e if active < 3 else ZERO
-            length = dot(z, z)
+                z = z - scales[a] * dot(e, z) * e
+            length = dot(z, z) if active < 3 else 0.0
             # The step at which a multiplier reaches 0, and the one at which the plane is met.
             until, leaving = np.inf, -1
             for a in range(active):
@@ -122,7 +124,7 @@ def nearest_in_polytope(p, count, axes, block, m):
                 multipliers[active] = multiplier
                 active += 1
                 break
-            active -= 1
+            active, orthogonal = active - 1, leaving
             for a in range(leaving, active):
                 set_vec3(normals, 3 * a, vec3_at(normals, 3 * a + 3))
                 multipliers[a] = multipliers[a + 1]
