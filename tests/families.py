@@ -25,7 +25,7 @@ from oracles import (
 from synovia import Limit, Union, quat
 from synovia.charts import takes_axis
 from synovia.limit import charts_of
-from synovia.shapes import SHAPES
+from synovia.shapes import SHAPES, Convex
 from tables import MASKS, points_around, table
 
 
@@ -130,7 +130,7 @@ def asked_of(limit):
 def points_of(case, limit):
     """Points inside, near the boundary, around and far away; read-only."""
     shape, rng = limit.shape, np.random.default_rng(11)
-    if shape.convex:
+    if isinstance(shape, Convex):
         return queries(shape)
     if case == "cone":
         points = cones.queries(shape, rng, 600)

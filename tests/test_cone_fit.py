@@ -64,7 +64,7 @@ def test_thin_data_give_thin_cones(samples):
     assert cone.contains(samples).all()
     assert angle_between(cone.points, cone.visible).min() >= 0.99e-4
     assert cone.measure < 2e-3
-    assert ReachCone.fit(samples).offset(0.01).measure > 0.0
+    assert ReachCone.fit(samples).grow(0.01).measure > 0.0
     assert cone.contains(cone.scatter(20, np.random.default_rng(0))).all()
 
 

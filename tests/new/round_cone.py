@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import Floats, Points, Scalars, own
 from .directional import Directional, angle_between
+from .region import interpolate
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,7 @@ class RoundCone(Directional):
             [np.broadcast_to(self.axis, points[..., :3].shape), points[..., 3:]], axis=-1
         )
         share = np.maximum(beyond, 0.0) / np.maximum(beyond + self.angle, 1e-300)
-        moved = self.toward(points, onto, share)
+        moved = interpolate(self, points, onto, share)
         turns = 2.0 * np.pi * np.rint(points[..., 3] / (2.0 * np.pi))
         moved[..., 3] = np.clip(points[..., 3], turns - self.twist, turns + self.twist)
         return moved

@@ -306,7 +306,7 @@ def compare(
     studied = [joint for joint in map(study.joint, study.names) if joint.folds]
     if not studied:
         raise ValueError(f"no joint is in two of the {by}s: {', '.join(study.names)}")
-    slow = {name for name, _ in chosen if name not in SHAPES or not SHAPES[name].convex}
+    slow = {name for name, _ in chosen if name not in SHAPES or not SHAPES[name].exact_distance}
     steps = {
         f"{family_name(*family)}, {joint.name}": (joint, *family)
         for family in sorted(chosen, key=lambda family: family[0] in slow)

@@ -31,6 +31,7 @@ from ..charts import (
     RotationVector,
 )
 from ..shapes import DistanceField, Shape
+from ..shapes.derived import offset
 from ..shapes.region import check_margin
 from .convert import (
     Conversion,
@@ -185,7 +186,7 @@ class Limit:
     @cached_property
     def region(self) -> Shape:
         """All points of the chart within the margin of the shape."""
-        return self.shape.offset(self.margin) if self.margin > 0.0 else self.shape
+        return offset(self.shape, self.margin) if self.margin > 0.0 else self.shape
 
     def grow(self, r: float) -> Limit:
         """Return the limit widened by `r` radians, as a fit with a margin of `r` would be."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..arrays import Points
 from ..shapes import Shape
+from ..shapes.region import interpolate
 
 NESTED = 16  # number of shrunk regions in the mean
 
@@ -45,7 +46,7 @@ class Beyond:
         distance = np.linalg.norm(shape.moves(nearest, points), axis=-1)
         softened = np.minimum(self.radius * np.tanh(self.falloff * distance), distance)
         share = np.divide(softened, distance, out=np.zeros_like(distance), where=distance > 0.0)
-        return shape.toward(nearest, points, share)
+        return interpolate(shape, nearest, points, share)
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Inside:
         mean = shape.shrink(0.5 * self.radius / NESTED).project(points)
         for k in range(1, NESTED):
             nearest = shape.shrink(self.radius * (k + 0.5) / NESTED).project(points)
-            mean = shape.toward(mean, nearest, np.full(mean.shape[:-1], 1.0 / (k + 1)))
+            mean = interpolate(shape, mean, nearest, np.full(mean.shape[:-1], 1.0 / (k + 1)))
         return shape.project(mean)  # moves nothing if the shape is convex
 
 

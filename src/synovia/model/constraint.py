@@ -13,6 +13,7 @@ from .. import kernels, quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, tolerance, unit_quats
 from ..limit import Limit
 from ..limit.softening import Softening
+from ..shapes.region import interpolate
 from ..skeleton import Lineage, Skeleton, lineage, measure_from_ancestor
 from .bounded import Ways
 from .clamp import MAX_SPEED, clamp_paths, step_bounds
@@ -223,7 +224,7 @@ class JointLimit(Constraint):
         ends = [limit.nearest_cover(rotations[:, 0]) for rotations in (start, end)]
 
         def straight(run: Ints, share: Scalars) -> Quats:
-            points = limit.region.toward(ends[0][run], ends[1][run], share)
+            points = interpolate(limit.region, ends[0][run], ends[1][run], share)
             rotations = limit.chart.rotations(limit.region.project(points))
             return limit.project(rotations)[:, None]  # removes rounding errors only
 

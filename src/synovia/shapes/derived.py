@@ -19,7 +19,7 @@ from ..arrays import (
 )
 from .directional import Directional
 from .extent import slope
-from .region import Region
+from .region import Region, interpolate
 
 STEPS, HALVINGS = 12, 50  # to a boundary: along its slope, and between a member and a point
 WALKS, EDGE = 8, 1e-12  # steps into a margin, and radians beyond it that count as within
@@ -35,6 +35,7 @@ class Derived(Region):
         if not isinstance(self.shape, Region):
             raise ValueError(f"{type(self).__name__}.shape must be a shape, got {self.shape!r:.80}")
         object.__setattr__(self, "charts", self.shape.charts)
+        object.__setattr__(self, "exact_distance", self.shape.exact_distance)
 
     @property
     def dimension(self) -> int:
@@ -61,7 +62,7 @@ def project_offset(shape: Region, points: Points, radius: Scalars) -> Points:
         if not left.any():
             break
         share = radius[left] / distance[left] if walk < WALKS else np.zeros(int(left.sum()))
-        found[left] = shape.toward(shape.project(found[left]), found[left], share)
+        found[left] = interpolate(shape, shape.project(found[left]), found[left], share)
     return found
 
 
@@ -98,10 +99,6 @@ class Offset(Derived):
     def reach(self, columns: tuple[int, ...]) -> float:
         return self.shape.reach(columns) + max(self.radius, 0.0)
 
-    @property
-    def exact_distance(self) -> bool:
-        return self.shape.exact_distance
-
     def distance(self, points: Points) -> Scalars:
         """Return the signed distance; 0 where no depth is certain.
 
@@ -112,9 +109,6 @@ class Offset(Derived):
         if self.exact_distance or self.radius < 0.0:
             return np.asarray(beyond)
         return np.asarray(np.where(beyond > 0.0, beyond, np.minimum(distance, 0.0)))
-
-    def facing(self, points: Points) -> Points:
-        return slope(self.shape, points)
 
     def project(self, points: Points) -> Points:
         distance = self.distance(points)
@@ -127,13 +121,16 @@ class Offset(Derived):
             found[outside] = self._shrunk(found[outside], distance[outside])
         return found
 
+    def _slope(self, points: Points) -> Points:
+        return slope(self.shape, points)
+
     def _shrunk(self, points: Points, distance: Scalars) -> Points:
         """Return members near points: inwards along the slope, else towards the deepest one."""
         on_boundary = (distance + self.radius > 0.0)[..., None]
         found = np.where(on_boundary, self.shape.project(points), points)
         for _ in range(STEPS):
             excess = np.maximum(self.distance(found), 0.0)[..., None]
-            found = self.shift(found, -excess * self.facing(found))
+            found = self.shift(found, -excess * self._slope(found))
         left = self.distance(found) > TOLERANCE
         found[left] = self._last_before(found[left])
         return found
@@ -144,12 +141,9 @@ class Offset(Derived):
         low, high = np.zeros(len(points)), np.ones(len(points))
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
-            legal = self.distance(self.toward(inner, points, middle)) <= 0.0
+            legal = self.distance(interpolate(self, inner, points, middle)) <= 0.0
             low, high = np.where(legal, middle, low), np.where(legal, high, middle)
-        return self.toward(inner, points, low)
-
-    def offset(self, r: float) -> Region:
-        return Offset(self.shape, self.radius + r)
+        return interpolate(self, inner, points, low)
 
     def shrink(self, r: float) -> Region:
         return Offset(self.shape, self.radius - r)
@@ -186,6 +180,15 @@ class DirectionalOffset(Offset, Directional):
         return np.asarray(ends)
 
 
+def offset(shape: Region, radius: float) -> Region:
+    """Return all points within `radius` >= 0 radians of a shape."""
+    if isinstance(shape, Offset):
+        return Offset(shape.shape, shape.radius + radius)
+    if isinstance(shape, Directional):
+        return DirectionalOffset(shape, radius)
+    return Offset(shape, radius)
+
+
 @dataclass(frozen=True, eq=False)
 class Turned(Derived):
     """All points about + turn · (x − about) for x in `shape`; `turn` is orthogonal."""
@@ -220,10 +223,6 @@ class Turned(Derived):
     @property
     def deepest(self) -> Points:
         return self.turned(self.shape.deepest)
-
-    @property
-    def exact_distance(self) -> bool:
-        return self.shape.exact_distance
 
     @property
     def measure(self) -> float:

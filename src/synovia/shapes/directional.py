@@ -35,6 +35,7 @@ class Directional(Region):
     """
 
     charts: ClassVar[tuple[str, ...]] = ("direction-twist",)
+    exact_distance: ClassVar[bool] = False  # it is that of the nearest direction, then twist
 
     @property
     def dimension(self) -> int:
@@ -84,15 +85,6 @@ class Directional(Region):
         most = np.cos(self.nearest_direction(axes)[1])
         low, high = self.twist_bounds
         return np.array([[*-most[:3], low], [*most[3:], high]])
-
-    @property
-    def exact_distance(self) -> bool:  # that of the nearest direction, then the nearest twist
-        return False
-
-    def offset(self, r: float) -> Region:
-        from .derived import DirectionalOffset
-
-        return DirectionalOffset(self, r)
 
     def reach(self, columns: tuple[int, ...]) -> float:
         # Directions and twists have no covers that a reach could spare.

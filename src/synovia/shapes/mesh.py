@@ -105,7 +105,7 @@ def _nearby_boundary(shape: Region, points: Points) -> Points:
     """
     distance = shape.distance(points)
     outer, inside = np.array(points), np.flatnonzero(distance <= 0.0)
-    normal = shape.facing(points[inside])
+    normal = shape.normal(points[inside])
     step = np.maximum(-FIRST_STEP * distance[inside], 1e-9)[:, None]
     for _ in range(DOUBLINGS):
         if len(inside) == 0:

@@ -57,8 +57,8 @@ class Region(ABC):
 
     Margins of other shapes are those of limits: see `Limit.margin`.
     """
-    convex: ClassVar[bool] = False
-    """True if the shape is convex."""
+    exact_distance: ClassVar[bool] = True
+    """True if the distance of points outside is that of the nearest member."""
 
     def __init_subclass__(cls) -> None:
         if cls.kernel is not None and cls.kernel not in SHAPE_KINDS:
@@ -106,24 +106,11 @@ class Region(ABC):
         """Return a bound on how far members are from the origin, in these coordinates alone."""
         return float(np.linalg.norm(np.abs(self.bounds).max(axis=0)[list(columns)]))
 
-    @property
-    def exact_distance(self) -> bool:
-        """Whether the distance of points outside is that of the nearest member."""
-        return True
-
-    def facing(self, points: Points) -> Points:
-        """Return the outward unit normal of the part of the boundary nearest to inner points."""
-        return extent.slope(self, points)
-
-    def offset(self, r: float) -> Region:
-        """Return all points within `r` >= 0 radians of the shape."""
-        from .derived import Offset
-
-        return Offset(self, r)
-
     def grow(self, r: float) -> Region:
         """Return the shape `r` radians larger: with `fits_margin`, as its fit with that margin."""
-        return self.offset(r)
+        from .derived import offset
+
+        return offset(self, r)
 
     def shrink(self, r: float) -> Region:
         """Return a part of the shape, at least `r` radians inside it while members are left."""
@@ -186,13 +173,13 @@ class Region(ABC):
         outer = points.astype(np.float64, copy=False)
         nearest, distance = self._nearest(outer)
         # From edges and corners, a step outwards shows a direction that no member lies beyond.
-        step = self.shift(nearest, 2.0 * RIM * self.facing(nearest))
+        step = self.shift(nearest, 2.0 * RIM * self._slope(nearest))
         outer = np.where((np.abs(distance) <= RIM)[..., None], step, outer)
         nearest, distance = self._nearest(outer)
         beyond = (distance > RIM)[..., None]
         move = -self.moves(outer, nearest)
         length = np.where(beyond, np.linalg.norm(move, axis=-1, keepdims=True), 1.0)
-        return np.where(beyond, move / length, self.facing(nearest)).astype(points.dtype)
+        return np.where(beyond, move / length, self._slope(nearest)).astype(points.dtype)
 
     def moves(self, start: Points, end: Points) -> Points:
         """Return the shortest moves from `start` to `end`, as seen from `start`."""
@@ -202,9 +189,9 @@ class Region(ABC):
         """Return the points after `moves`, which are as `moves` gives them."""
         return np.asarray(points + moves)
 
-    def toward(self, start: Points, end: Points, share: Scalars) -> Points:
-        """Return the points a `share` of the shortest way from `start` to `end`."""
-        return self.shift(start, self.moves(start, end) * np.asarray(share)[..., None])
+    def _slope(self, points: Points) -> Points:
+        """Return the outward unit normal of the part of the boundary nearest to inner points."""
+        return extent.slope(self, points)
 
     def _checked(self, points: Points) -> Points:
         return rows("points", points, self.dimension)
@@ -265,7 +252,6 @@ class Convex(Region):
     """A closed convex region of a vector space, in 2 or 3 dimensions."""
 
     charts: ClassVar[tuple[str, ...]] = ("rotation-vector", "swing-twist")
-    convex: ClassVar[bool] = True
     fits_margin: ClassVar[bool] = True
 
     def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Region | None:
@@ -276,6 +262,11 @@ class Convex(Region):
         from .derived import Turned
 
         return Turned(self, turn, np.zeros(self.dimension))
+
+
+def interpolate(shape: Region, start: Points, end: Points, share: Scalars) -> Points:
+    """Return the points at a `share` of the shortest moves from `start` to `end`."""
+    return shape.shift(start, shape.moves(start, end) * np.asarray(share)[..., None])
 
 
 def sample_points(points: Points, dimension: tuple[int, ...] = (2, 3)) -> Points:

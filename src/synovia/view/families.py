@@ -240,7 +240,7 @@ def refit_limit(scene: Scene, limit: Limit, name: str, choice: Choice) -> Limit:
 def fit_limit(evidence: Evidence, choice: Choice) -> Limit:
     """Return the limit fitted to the trimmed evidence, as by `LimitModel.fit`."""
     kind, margin = SHAPES[families()[choice.family].shape], float(np.radians(choice.margin_deg))
-    if kind.fits_margin and not kind.convex:  # the grid of a field depends on the margin
+    if kind.fits_margin and not kind.exact_distance:  # the grid of a field depends on the margin
         return _fit(evidence, choice.family, choice.chart, margin)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `grow` repeats the warnings

@@ -65,6 +65,7 @@ class DistanceField(Region):
     name: ClassVar[str] = "distance-field"
     kernel: ClassVar[int | None] = FIELD
     fits_margin: ClassVar[bool] = True
+    exact_distance: ClassVar[bool] = False  # it is up to half a cell's diagonal more
     charts: ClassVar[tuple[str, ...]] = ("rotation-vector", "swing-twist", "euler")
 
     def __post_init__(self) -> None:
@@ -256,10 +257,6 @@ class DistanceField(Region):
         """The lower and upper corners of the cells that have members, in radians: (2, n, 3)."""
         first = self.low + self.spacing * member_cells(self.closed, self.threshold)
         return np.stack([first, first + self.spacing])
-
-    @property
-    def exact_distance(self) -> bool:  # up to half a cell's diagonal farther
-        return False
 
     def grow(self, r: float) -> Self:
         """Return the field with a threshold `r` radians higher, in a larger box."""
