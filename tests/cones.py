@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from synovia import ReachCone
-from synovia.arrays import unit_vectors
+from synovia.arrays import TURN, unit_vectors
 from synovia.shapes.reach_cone.star import from_polar
 
-TURN = 2.0 * np.pi
 NORTH = np.array([0.0, 0.0, 1.0])
 
 

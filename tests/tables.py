@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from cones import angle_between
 from oracles import directions, random_frame
 from synovia import ThetaPhi
+from synovia.arrays import TURN
 from synovia.shapes.theta_phi.grid import centres, edges, vectors_at
 
-TURN = 2.0 * np.pi
 ONE_TURN = np.array([0.0, 0.0, 0.0, TURN])
 
 
@@ -94,13 +95,8 @@ def nearest_cell_point(vectors, cells, shape):
         ideal = np.arctan2(np.sin(latitude), np.cos(latitude) * np.cos(beyond))
         for foot in (np.clip(ideal, *phi[row : row + 2]), phi[row], phi[row + 1]):
             point = vectors_at(at, foot)
-            angle = angles(vectors, point)
+            angle = angle_between(vectors, point)
             nearer = angle < least
             least = np.where(nearer, angle, least)
             best = np.where(nearer[:, None], point, best)
     return best, least
-
-
-def angles(a, b):
-    """Angles between unit vectors, accurate everywhere."""
-    return 2.0 * np.arctan2(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1))

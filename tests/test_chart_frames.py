@@ -10,8 +10,8 @@ import jsonschema
 import numpy as np
 import pytest
 
-from families import FAMILIES
-from oracles import random_quats
+from families import FAMILIES, LIMITS
+from oracles import placed, random_quats
 from plugins import load
 from synovia import (
     CHARTS,
@@ -30,27 +30,21 @@ from synovia.charts import DirectionTwist, RotationVector, SwingTwist
 from synovia.draw.sphere import twist_widths_deg
 from synovia.ik import Orient, Reach, solve
 from synovia.io import limits_schema, load_limits, save_limits
-from synovia.limit import has_axis, mirror_rotations
+from synovia.limit import mirror_rotations
 from synovia.mesh import DRAFT, sheet_and_boundary
 from synovia.model import project_path
 from synovia.shapes import Box, as_directional
 from synovia.view.limit_edits import MovePoint, cone_points
 
-REFERENCE = quat.exp(np.array([0.4, -0.3, 0.2]))
-BONE = np.array([0.6, 0.0, 0.8])
+REFERENCE, BONE = placed("swing-twist").reference, placed("swing-twist").axis
 ASLANT = np.array([0.9, 0.3, -0.2])
 PARENT, CHILD = random_quats(2, np.random.default_rng(8))
 SINGULAR = 30.0  # of the chart's stretch, beyond which rounding grows as much
 
 
-@cache
 def fitted(shape, chart):
-    """A limit in the canonical frames."""
-    vectors = np.random.default_rng(7).normal(size=(200, 3)) * [0.6, 0.3, 0.4]
-    rotations = quat.mul(REFERENCE, quat.exp(vectors))
-    options = {"resolution": 16} if shape == "distance-field" else {}
-    axis = BONE if has_axis(chart) else None
-    return Limit.fit(rotations, shape, chart, axis=axis, **options)
+    """Return a limit in the canonical frames."""
+    return LIMITS[shape, chart]()
 
 
 @cache

@@ -13,6 +13,7 @@ from oracles import (
     cloud,
     fitted,
     halfspaces,
+    lengths,
     random_frame,
     random_quats,
     support,
@@ -104,10 +105,6 @@ def turned(n):
     points[::7] *= 3.0
     points.flags.writeable = False
     return points
-
-
-def lengths(vectors):
-    return np.linalg.norm(vectors, axis=-1)
 
 
 @pytest.mark.exhaustive

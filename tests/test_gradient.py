@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from families import LIMITS
-from oracles import random_quats
+from oracles import directions, random_quats
 from synovia import Limit, kernels, quat
 from synovia.charts import RotationVector
 from synovia.shapes import Box
@@ -57,7 +57,9 @@ def test_gradients_are_bounded_and_otherwise_lead_to_the_projection(limit):
     """Batches of training: 60 of 256 uniform rotations, and some next to the charts' poles."""
     rng = np.random.default_rng(0)
     poles = quat.mul(limit.chart.reference, np.eye(4)[rng.integers(4, size=1000)])
-    near = quat.mul(poles, quat.exp(10.0 ** rng.uniform(-8.0, -1.0, (1000, 1)) * normals(1000)))
+    near = quat.mul(
+        poles, quat.exp(10.0 ** rng.uniform(-8.0, -1.0, (1000, 1)) * directions(1000, rng))
+    )
     rotations = np.concatenate([random_quats(60 * 256, rng), near])
     distances, gradients = limit.distance_and_gradient(rotations)
     gradients = by_turns(rotations, gradients)
@@ -72,12 +74,6 @@ def test_gradients_are_bounded_and_otherwise_lead_to_the_projection(limit):
     if limit.chart.name != "rotation-vector":  # that chart has no singularity within half a turn
         assert steep.sum() > 10
     assert np.abs(gradients[steep] - away).max(initial=0.0) < 1e-6
-
-
-def normals(count):
-    """Return random directions (count, 3)."""
-    vectors = np.random.default_rng(7).normal(size=(count, 3))
-    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
 
 
 def test_gradients_in_single_precision_are_near(limit):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oracles import CASES, EXHAUSTIVE, fitted, placed, queries, random_quats
+from oracles import CASES, EXHAUSTIVE, fitted, lengths, placed, queries, random_quats
 from synovia import quat
 from synovia.arrays import TOLERANCE
 from synovia.limit import Limit
@@ -16,10 +16,6 @@ KINDS = [Beyond(), Beyond(0.02, 0.5), Inside(), Inside(0.01)]
 if EXHAUSTIVE:
     KINDS += [Beyond(0.3, 10.0), Inside(0.4)]
 SLACK = 5 * TOLERANCE
-
-
-def lengths(vectors):
-    return np.linalg.norm(vectors, axis=-1)
 
 
 @pytest.fixture(params=KINDS, ids=str)

@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cones import angle_between
 from oracles import EXHAUSTIVE
 from synovia import kernels
 from synovia.shapes.theta_phi.packing import WallLists, lists_for, pack_table
-from tables import MASKS, TURN, angles, directions, hard_directions, nearest_cell_point, table
+from tables import MASKS, TURN, directions, hard_directions, nearest_cell_point, table
 
 ANYWHERE = 5000 if EXHAUSTIVE else 200  # directions, beside those at borders and corners
 OF_HARD = 1 if EXHAUSTIVE else 4  # of these, every so-manieth
@@ -48,10 +49,10 @@ def test_no_cell_is_nearer_than_the_answer(kind, rng):
     assert np.abs(np.maximum(distance, 0.0) - expected).max() < 1e-9
     points = np.column_stack([vectors @ shape.frame, np.zeros(len(vectors))])
     moved = free(shape).project(points)[:, :3] @ shape.frame.T
-    assert np.abs(angles(vectors, moved) - expected).max() < 2e-9
+    assert np.abs(angle_between(vectors, moved) - expected).max() < 2e-9
     # Where one foot is clearly the nearest, it is the answer.
-    away = angles(moved, foot)
-    tied = np.abs(angles(vectors, foot) - angles(vectors, moved)) < 1e-9
+    away = angle_between(moved, foot)
+    tied = np.abs(angle_between(vectors, foot) - angle_between(vectors, moved)) < 1e-9
     assert tied.all()
     assert (away < 1e-6).mean() > 0.9
 
