@@ -37,7 +37,6 @@ from synovia.learn.dependents import (
     ROTATIONS,
     PairCrowd,
     confirming,
-    count_cells,
     from_people,
 )
 from synovia.learn.people import MAX_PEOPLE
@@ -93,8 +92,8 @@ class Tradeoff:
     @cached_property
     def _alone(self) -> Scalars:
         crowd = self.crowd
-        people = [crowd.people[k] for k in self.fitted]
-        gaps = [np.abs(crowd.grid[:, None] - each.number).min(axis=1) for each in people]
+        numbers = [crowd.number[crowd.owner == person] for person in self.fitted]
+        gaps = [np.abs(crowd.grid[:, None] - number).min(axis=1) for number in numbers]
         return from_people(np.stack(gaps, axis=-1), self._nearest)
 
     @cached_property
@@ -108,9 +107,9 @@ class Tradeoff:
     @cached_property
     def _cells(self) -> tuple[Scalars, Ints, Ints, Scalars]:
         """Numbers, counts, nodes and their weights of the tested cells."""
-        cells, (nodes, weights) = self.crowd.cells, self.crowd.places
-        mine = self._mine
-        return cells.number[mine], cells.counts[mine], nodes[mine], weights[mine]
+        crowd, mine = self.crowd, self._mine
+        nodes, weights = crowd.places
+        return crowd.number[mine], crowd.counts[mine], nodes[mine], weights[mine]
 
     def _ends_at(self, level: float, count: int) -> Floats:
         """Return the ends (nodes, 2) of the ranges of pairs, cached."""
@@ -175,14 +174,16 @@ class Tradeoff:
 def tradeoffs(crowd: PairCrowd, splits: Iterable[tuple[np.ndarray, np.ndarray]]) -> list[Tradeoff]:
     """Return the trade-off of each split (fitted, tested)."""
     everywhere = quat.normalize(np.random.default_rng(0).normal(size=(UNIFORM, 4)))
-    rotations = [np.concatenate([each.driver, -each.driver]) for each in crowd.people]
+    people = range(len(crowd.performers))
+    drivers = [crowd.driver[crowd.owner == person] for person in people]
+    rotations = [np.concatenate([driver, -driver]) for driver in drivers]
 
     def distances(asked: Quats) -> Floats:
         """Return distances (n, people) from each person's rotations of the driver, radians."""
         chords = np.stack([cKDTree(both).query(asked)[0] for both in rotations], axis=-1)
         return 4.0 * np.arcsin(np.minimum(0.5 * chords, 1.0))
 
-    both, places = (distances(crowd.cells.driver), distances(everywhere)), crowd.locate(everywhere)
+    both, places = (distances(crowd.driver), distances(everywhere)), crowd.locate(everywhere)
     return [Tradeoff(crowd, *each, both, places) for each in splits]
 
 
@@ -218,14 +219,14 @@ def load(
         vectors = np.concatenate([quat.log(b[::20]) for rows in own.values() for _, b in rows])
         along = np.linalg.svd(vectors, full_matrices=False)[2][0]
         along = along if np.median(vectors @ along) > 0.0 else -along
-        people = []
+        people = {}
         for who, rows in own.items():
             a, b = (np.concatenate(each) for each in zip(*rows, strict=True))
             angle = quat.log(b) @ along
-            people.append(count_cells(who, a, np.where(angle < -2.0, angle + 2.0 * np.pi, angle)))
-        axis = axes[driver]
+            angle = np.where(angle < -2.0, angle + 2.0 * np.pi, angle)
+            people[who] = a, angle, np.ones(len(a), np.int64)
         grid = ROTATIONS if nodes == "rotations" else DIRECTIONS
-        found[joint] = PairCrowd(people, axis, grid)
+        found[joint] = PairCrowd.of(people, axes[driver], grid)
     return found
 
 
@@ -240,7 +241,7 @@ def splits(
     crowd: PairCrowd, tested: set[str], count: int, seed: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield fitted and tested people: a third of the candidates is tested."""
-    may_be = np.array([each.performer in tested for each in crowd.people])
+    may_be = np.array([performer in tested for performer in crowd.performers])
     always, others = np.flatnonzero(~may_be), np.flatnonzero(may_be)
     rng = np.random.default_rng(seed)
     for _ in range(count):

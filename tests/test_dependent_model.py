@@ -20,7 +20,6 @@ from synovia.learn.dependents import (
     PairCrowd,
     PairFrames,
     VariableLimit,
-    count_cells,
     learn_pair,
 )
 from synovia.limit import DependentMargin, DependentRange
@@ -307,15 +306,15 @@ def test_newcomers_are_outside_about_as_often_as_asked():
 @pytest.mark.parametrize("nodes", [DIRECTIONS, ROTATIONS])
 def test_a_cell_is_legal_from_the_level_on_that_it_requires(nodes):
     rng = np.random.default_rng(5)
-    people = []
+    people = {}
     for who in range(4):
         hips, bends = quat.exp(0.5 * rng.normal(size=(200, 3))), rng.normal(1.0, 0.4, 200)
-        people.append(count_cells(f"p{who}", hips, bends))
-    pairs, cells = PairCrowd(people, DOWN, nodes), np.arange(150)
+        people[f"p{who}"] = hips, bends, np.ones(200, np.int64)
+    pairs, cells = PairCrowd.of(people, DOWN, nodes), np.arange(150)
     scores = pairs.scores(np.arange(1, 4), 2)
     required = pairs.required(scores, cells)
     around, weights = (each[cells] for each in pairs.places)
-    number = pairs.cells.number[cells]
+    number = pairs.number[cells]
     legal = []
     for level in np.radians([4.0, 12.0, 25.0, 40.0]):
         low, high = np.einsum("nck,nc->kn", pairs.ranges(scores, level)[around], weights)

@@ -17,7 +17,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -65,43 +65,59 @@ DIRECTIONS, ROTATIONS = NodeGrid(3, 8), NodeGrid(4, 8)
 
 
 @dataclass(frozen=True, eq=False)
-class PairTake:
-    """Pairs of one person, one for each occupied cell, with `counts` (n,) frames in each."""
-
-    performer: str
-    driver: Quats
-    number: Scalars
-    counts: Ints
-
-
-@dataclass(frozen=True, eq=False)
 class PairCrowd:
     """Pairs of all people, and distances of nodes and numbers from them.
 
-    `axis` (3,) is the driver's bone in its own frame. `nodes` are directions of that bone, or
-    rotations of the driver.
+    The arrays have one entry for each occupied cell of each person: `driver` (n, 4) and `number`
+    (n,) are its first pair, `counts` (n,) its frames, and `owner` (n,) the index of the person in
+    `performers`. `axis` (3,) is the driver's bone in its own frame. `nodes` are directions of that
+    bone, or rotations of the driver.
     """
 
-    people: Sequence[PairTake]
+    performers: Sequence[str]
+    driver: Quats
+    number: Scalars
+    counts: Ints
+    owner: Ints
     axis: Vectors
     nodes: NodeGrid
+
+    @classmethod
+    def of(
+        cls, pairs: Mapping[str, tuple[Quats, Scalars, Ints]], axis: Vectors, nodes: NodeGrid
+    ) -> Self:
+        """Return the cells of pairs, given by performer.
+
+        `pairs` has the driver's rotations (n, 4), the numbers (n,), and how many frames each
+        represents (n,).
+        """
+        cells = []
+        for owner, (driver, number, counts) in enumerate(pairs.values()):
+            cell = [first_in_cell(quat.log(driver), CELL), np.floor(number / CELL)]
+            _, first, inverse = np.unique(
+                np.stack(cell, axis=1), axis=0, return_index=True, return_inverse=True
+            )
+            totals = np.bincount(inverse.ravel(), counts, len(first)).astype(np.int64)
+            cells.append((driver[first], number[first], totals, np.full(len(first), owner)))
+        driver, number, counts, owners = map(np.concatenate, zip(*cells, strict=True))
+        return cls(tuple(pairs), driver, number, counts, owners, axis, nodes)
 
     @cached_property
     def grid(self) -> Scalars:
         """The grid of numbers (g,)."""
-        every = np.concatenate([each.number for each in self.people])
-        return np.arange(every.min() - BEYOND, every.max() + BEYOND + STEP, STEP)
+        return np.arange(self.number.min() - BEYOND, self.number.max() + BEYOND + STEP, STEP)
 
     @cached_property
     def at_nodes(self) -> Floats:
         """Distances (nodes, grid, people) of pairs of a node and a number from each person."""
-        found = []
-        for each in self.people:
+        distances = []
+        for person in range(len(self.performers)):
             least = np.full((self.nodes.count, len(self.grid)), np.inf, np.float32)
-            for k in range(0, len(each.number), TOGETHER):
-                part = slice(k, k + TOGETHER)
-                along = ((self.grid[:, None] - each.number[part]) ** 2).astype(np.float32)
-                driver = each.driver[part]
+            cells = np.flatnonzero(self.owner == person)
+            for k in range(0, len(cells), TOGETHER):
+                part = cells[k : k + TOGETHER]
+                along = ((self.grid[:, None] - self.number[part]) ** 2).astype(np.float32)
+                driver = self.driver[part]
                 if self.nodes.dimension == 3:
                     squares = 2.0 - 2.0 * self.nodes.nodes @ quat.rotate(driver, self.axis).T
                 else:  # the angle between quaternions is half that of rotations
@@ -109,8 +125,8 @@ class PairCrowd:
                 across = np.maximum(squares, 0.0).astype(np.float32)
                 for row, node in zip(least, across, strict=True):
                     np.minimum(row, np.min(along + node, axis=1), out=row)
-            found.append(least)
-        return np.sqrt(np.stack(found, axis=-1))
+            distances.append(least)
+        return np.sqrt(np.stack(distances, axis=-1))
 
     def locate(self, driver: Quats) -> tuple[Ints, Scalars]:
         """Return the nodes (n, c) around the driver's rotations (n, 4), and their weights."""
@@ -118,21 +134,9 @@ class PairCrowd:
         return self.nodes.locate(quat.rotate(driver, self.axis) if by_bone else driver)
 
     @cached_property
-    def cells(self) -> PairTake:
-        """Cells of all people, concatenated."""
-        parts = [(each.driver, each.number, each.counts) for each in self.people]
-        driver, number, counts = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return PairTake("", driver, number, counts)
-
-    @cached_property
-    def owner(self) -> Ints:
-        """Index of the person of each cell."""
-        return np.repeat(np.arange(len(self.people)), [len(p.number) for p in self.people])
-
-    @cached_property
     def places(self) -> tuple[Ints, Scalars]:
         """Nodes around the driver's rotation in each cell, and their weights."""
-        return self.locate(self.cells.driver)
+        return self.locate(self.driver)
 
     def scores(self, people: Ints, count: int) -> Floats:
         """Return the scores (nodes, grid) of all pairs, from some people only."""
@@ -148,7 +152,7 @@ class PairCrowd:
         """
         nodes, weights = (each[cells] for each in self.places)
         used, corners = np.unique(nodes, return_inverse=True)
-        number, corners = self.cells.number[cells], corners.reshape(nodes.shape)
+        number, corners = self.number[cells], corners.reshape(nodes.shape)
         required, before = np.full(len(number), np.inf), np.full(len(number), np.inf)
         for level in TRIAL_LEVELS:
             ends = self.ranges(scores[used], level)[corners]
@@ -199,7 +203,7 @@ def from_people(distances: Floats, count: int) -> Scalars:
 
 def level_for(reject: float, crowd: PairCrowd) -> Promise:
     """Return the level at which a share `reject` of the frames of new people is outside."""
-    everybody, held_out = np.arange(len(crowd.people)), []
+    everybody, held_out = np.arange(len(crowd.performers)), []
     count = confirming(len(everybody))
     for person in everybody:
         own = np.flatnonzero(crowd.owner == person)
@@ -208,7 +212,7 @@ def level_for(reject: float, crowd: PairCrowd) -> Promise:
         scores = np.full(crowd.at_nodes.shape[:2], np.inf)
         flat = crowd.at_nodes[nodes][..., others].reshape(-1, len(others))
         scores[nodes] = from_people(flat, count).reshape(len(nodes), -1)
-        held_out.append(HeldOut(crowd.required(scores, own), crowd.cells.counts[own]))
+        held_out.append(HeldOut(crowd.required(scores, own), crowd.counts[own]))
     return promise(reject, held_out, 0.0, float(TRIAL_LEVELS[-1]))
 
 
@@ -269,14 +273,14 @@ def pair_crowd(people: Sequence[PairFrames], variable: VariableLimit, axis: Vect
     `axis` (3,) is the driver's bone in its own frame.
     """
     limit, along = variable.limit, variable.along
-    found = []
-    for each in people:
+    pairs = {}
+    for person in people:
         if along is None:
-            number = _shape_distance(limit, each.rotations)
+            number = _shape_distance(limit, person.rotations)
         else:
-            number = np.asarray(limit.nearest_cover(each.rotations) @ along)
-        found.append(count_cells(each.performer, each.driver, number, each.counts))
-    return PairCrowd(found, axis, DIRECTIONS)
+            number = np.asarray(limit.nearest_cover(person.rotations) @ along)
+        pairs[person.performer] = person.driver, number, person.counts
+    return PairCrowd.of(pairs, axis, DIRECTIONS)
 
 
 def depth_of(limit: Limit) -> float:
@@ -320,24 +324,11 @@ def _shape_distance(limit: Limit, rotations: Quats) -> Scalars:
     return np.maximum(replace(limit, margin=0.0).distance(rotations), 0.0)
 
 
-def count_cells(
-    performer: str, driver: Quats, number: Scalars, counts: Ints | None = None
-) -> PairTake:
-    """Return the first pair of each cell, and the number of frames in it.
-
-    `counts` (n,) are the numbers of frames that each pair represents, 1 by default.
-    """
-    rows = np.stack([first_in_cell(quat.log(driver), CELL), np.floor(number / CELL)], axis=1)
-    _, first, cell = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    totals = np.bincount(cell.ravel(), counts, len(first)).astype(np.int64)
-    return PairTake(performer, driver[first], number[first], totals)
-
-
 def fit_dependent(
     crowd: PairCrowd, limit: Limit, driver: str, along: Vectors | None, level: float
 ) -> DependentLimit:
     """Return the dependent limit of the pairs with scores up to `level` radians."""
-    people = np.arange(len(crowd.people))
+    people = np.arange(len(crowd.performers))
     ends = crowd.ranges(crowd.scores(people, confirming(len(people))), level)
     if along is not None:
         return DependentRange(limit, driver, crowd.axis, ends[:, 0], ends[:, 1], along)
@@ -423,7 +414,7 @@ def learn_pair(
         pairs = level_for(left, each)
         dependent = fit_dependent(each, variable.limit, driver, variable.along, pairs.margin)
         kept = Promise(pairs.margin, own.held_out + pairs.held_out, own.rejected + pairs.rejected)
-        share = volume_share(variable, dependent, each.cells.driver)
+        share = volume_share(variable, dependent, each.driver)
         found.append((share, LearnedPair(dependent, share, kept)))
     share, best = min(found, key=itemgetter(0))
     return None if if_pays and share > MAX_VOLUME_SHARE else best
