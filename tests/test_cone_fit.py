@@ -23,7 +23,7 @@ from synovia.shapes.reach_cone.star import from_polar
 
 
 @pytest.mark.parametrize("case", ["three", "convex", "concave", "beyond a hemisphere", "past π"])
-@pytest.mark.parametrize("n", [1, 2, 3, 60, 3000])
+@pytest.mark.parametrize("n", [1, 3, 3000])
 def test_every_sample_is_contained(case, n, rng):
     samples = CONES[case]().scatter(n, rng)
     for options in ({}, {"vertices": 7}, {"vertices": 60}):

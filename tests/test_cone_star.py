@@ -35,7 +35,7 @@ def test_a_visible_point_is_searched_for_where_the_sum_is_none():
     assert ReachCone(points).contains_direction(unit_vectors(np.array([0.45, 0.0, 1.0])))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_a_visible_point_is_found_or_edges_that_conflict_are_named(seed):
     rng = np.random.default_rng(seed)
     count = int(rng.integers(4, 12))

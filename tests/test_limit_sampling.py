@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from families import OTHERS, limit_of
-from oracles import CONVEX, FEW_SEEN, VECTORS, cloud, placed, random_quats, region
+from oracles import FEW_SEEN, placed, random_quats, region
 from synovia import quat
 from synovia.charts import RotationVector
 from synovia.limit import Limit
-from synovia.shapes import SHAPES, Box, Ellipsoid
+from synovia.shapes import Box, Ellipsoid
 
 EYE = np.eye(3)
 
@@ -64,21 +64,6 @@ def test_a_volume_needs_a_sample(rng):
     limit = Limit.fit(quat.exp(rng.normal(size=(50, 3))))
     with pytest.raises(ValueError, match="samples must be an integer of at least 1, got 0"):
         limit.volume(0)
-
-
-@pytest.mark.parametrize("name", [name for name in CONVEX if name != "product"])
-@pytest.mark.parametrize(("kind", "dimensions"), [("one", 0), ("line", 1), ("plane", 2)])
-@pytest.mark.parametrize("chart", VECTORS)
-def test_thin_limits_have_no_volume_and_sample_their_own_dimensions(
-    name, kind, dimensions, chart, rng
-):
-    limit = Limit(placed(chart), SHAPES[name].fit(cloud(kind)))
-    assert limit.volume() == 0.0
-    sample = limit.sample(300, rng)
-    assert limit.contains(sample).all()
-    points = limit.chart.points(sample)
-    sizes = np.linalg.svd(points - points.mean(axis=0))[1]
-    assert (sizes > 1e-6).sum() == dimensions
 
 
 def test_a_hinge_is_sampled_evenly_along_its_angle(rng):

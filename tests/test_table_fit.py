@@ -13,7 +13,7 @@ from tables import ONE_TURN, cloud, directions, table
 # Fits.
 
 
-@pytest.mark.parametrize("n", [1, 2, 30, 5000])
+@pytest.mark.parametrize("n", [1, 2, 5000])
 @pytest.mark.parametrize("cell", [np.radians(5.0), np.radians(11.0)])
 @pytest.mark.parametrize("spread", [1e-6, 0.5, 5.0])
 def test_a_fit_contains_every_sample(n, cell, spread, rng):
