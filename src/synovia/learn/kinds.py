@@ -11,7 +11,7 @@ because its rotations are not a subspace.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from .. import quat
 from ..arrays import TURN, Floats, Quats, Scalars, Vectors, evenly_spaced, own, unit_quats
 from ..skeleton import Clip
-from .takes import invented_first_frame, takes_of
+from .takes import takes_of
 
 DEGREES_OF_FREEDOM = {"fixed": 0, "hinge": 1, "universal": 2, "ball": 3}
 SLACK = np.radians(1.0)  # radians; noise of optical capture
@@ -130,18 +130,10 @@ def _inlier_count(values: Scalars) -> int:
     return len(values) - int(OUTLIER_SHARE * len(values))
 
 
-def joint_kinds(
-    clips: Sequence[Clip], *, names: Mapping[str, str] | None = None
-) -> dict[str, JointKind]:
-    """Return the kind of each joint of the first clip, from the frames of all clips.
-
-    `names` maps joint names of the clips to those of the first.
-    """
-    joints = clips[0].skeleton.names
-    invented = [invented_first_frame(clip) for clip in clips]
-    takes = takes_of(clips, joints, drop_first=invented, names=names)
+def joint_kinds(clips: Sequence[Clip]) -> dict[str, JointKind]:
+    """Return the kind of each joint of the first clip, from the frames of all clips."""
     return {
-        joint: joint_kind(np.concatenate([take.rotations for take in takes[joint]]))
-        for joint in joints
-        if takes[joint]
+        joint: joint_kind(np.concatenate([take.rotations for take in takes]))
+        for joint, takes in takes_of(clips, clips[0].skeleton.names).items()
+        if takes
     }

@@ -209,7 +209,7 @@ def takes_of(
     clips: Sequence[Clip],
     joints: Sequence[str],
     *,
-    drop_first: Sequence[bool],
+    drop_first: Sequence[bool] | None = None,
     performers: Performers = None,
     names: Mapping[str, str] | None = None,
     ancestors: Mapping[str, str] | None = None,
@@ -223,13 +223,15 @@ def takes_of(
     joints
         The names of the joints.
     drop_first
-        For each clip, whether to drop its first frame; see `invented_first_frame`.
+        For each clip, whether to drop its first frame; by default `invented_first_frame`.
     performers, names
         As in `LimitModel.fit`.
     ancestors
         Ancestors from which joints are measured, by joint, if it is not the parent.
     """
     takes: dict[str, list[Take]] = {name: [] for name in joints}
+    if drop_first is None:
+        drop_first = [invented_first_frame(clip) for clip in clips]
     for clip, invented in zip(clips, drop_first, strict=True):
         known = names_in(names, clip.skeleton)
         found = match(joints, clips[0].skeleton, clip.skeleton, known)

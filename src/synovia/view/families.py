@@ -144,8 +144,7 @@ def evidence_of(scene: Scene, limit: Limit, name: str, source: str) -> Evidence:
 @lru_cache(maxsize=32)
 def _clip_evidence(clip: Clip, name: str, ancestor: str | None) -> Evidence:
     above = {} if ancestor is None else {name: ancestor}
-    invented = [learn.invented_first_frame(clip)]
-    takes = learn.takes_of([clip], [name], drop_first=invented, ancestors=above)[name]
+    takes = learn.takes_of([clip], [name], ancestors=above)[name]
     return Evidence(
         tuple(takes), learn.MAX_DROPPED, learn.bone_axes(clip.skeleton)[clip.skeleton.index(name)]
     )
