@@ -230,6 +230,8 @@ def test_a_finding_is_a_sentence(turn, words):
         "rightUpperArm", "RightArm", np.radians(9.0), 0, rotation, nearest, rotation, "impossible"
     )
     assert finding.text == f"right shoulder: 9° beyond {words} (arm raised 80° to the side)"
+    moved = replace(finding, measured=quat.mul(rotation, about(20, 0, 0)))
+    assert f"9° beyond {words} once twist is shared along the arm (" in moved.text
 
 
 def test_joints_have_their_common_names():

@@ -15,7 +15,7 @@ from .. import quat
 from ..arrays import TURN, Quats, Vectors
 from ..model.report import Verdict
 from ..rigs.canonical import BONE_DIRECTIONS, FORWARD, LEFT, UP
-from ..rigs.human import PHALANGES, split_role
+from ..rigs.human import LEG, PHALANGES, split_role
 from .angles import angles_of, clinical_axes, rotation_axes
 
 JOINT_NAMES = {
@@ -48,6 +48,7 @@ FOOT_AXES = (
 """The words for rotations of a left foot, which has Euler angles, in both directions of axes."""
 LIMB_TERMS = (("abduction", "adduction"), ("flexion", "extension"))
 """Terms for moving a limb outwards and forwards."""
+SHARED = np.radians(10.0)  # rotations that differ by more before and after sharing get a remark
 SECOND = 0.5  # of the largest component; a second one is named if it is at least as large
 LOWEST_PLANE = np.radians(-130.0)  # planes of elevation begin there: behind the other shoulder
 HANGING, OVERHEAD = np.radians([15.0, 165.0])  # elevations beyond which the plane means nothing
@@ -109,12 +110,20 @@ class Finding:
         """The finding in words.
 
         For example "right shoulder: 9° beyond inward rotation (arm raised 80° to the side)".
+        Angles in brackets are those in the clip; where sharing twist along the limb changes the
+        joint's rotation much, a remark says that it counts as shared.
         """
         beyond_deg = np.degrees(self.violation)
         size = f"{beyond_deg:.0f}" if beyond_deg >= 1.0 else f"{beyond_deg:.1g}"
-        posture = f"({self.posture})" if self.posture else ""
-        beyond = f"{self.name}: {size}° beyond {self.direction or 'its range'}"
-        return f"{beyond} {self.reason or posture}".strip()
+        words = [f"{self.name}: {size}° beyond {self.direction or 'its range'}"]
+        if self.reason:
+            words.append(self.reason)
+        else:
+            if quat.angle_between(self.rotation, self.measured) > SHARED:
+                limb = "leg" if split_role(self.role)[1] in LEG else "arm"
+                words.append(f"once twist is shared along the {limb}")
+            words.append(f"({self.posture})" if self.posture else "")
+        return " ".join(words).strip()
 
 
 def joint_name(role: str) -> str:
