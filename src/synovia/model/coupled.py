@@ -135,13 +135,13 @@ class Coupled(Constraint):
 
     def _nearest(self, rotations: Quats) -> Quats:
         """Return the nearest legal rotations (n, k, 4) of illegal ones."""
-        given, limit = np.ascontiguousarray(rotations[:, 0], np.float64), self.driver_limit
+        source, limit = np.ascontiguousarray(rotations[:, 0], np.float64), self.driver_limit
         followers = self._followers(rotations)
         measured = [dependent.measure(rotation) for dependent, rotation in followers]
         rows = [numbers.reshape(len(numbers), -1) for numbers in measured]
-        driver: Quats = np.empty_like(given)
+        driver: Quats = np.empty_like(source)
         kernels.pair.search(
-            given,
+            source,
             np.empty(0) if limit is None else limit.stand_in.packed,
             np.concatenate([dependent.packed for dependent, _ in followers]),
             np.ascontiguousarray(np.hstack(rows)),
@@ -150,7 +150,7 @@ class Coupled(Constraint):
         )
         if limit is not None and not limit.compiled:
             driver = limit.project(driver)
-        opposite = np.sum(driver * given, axis=-1, keepdims=True) < 0.0
+        opposite = np.sum(driver * source, axis=-1, keepdims=True) < 0.0
         driver = np.where(opposite, -driver, driver)
         others = [dependent.project(rotation, driver) for dependent, rotation in followers]
         return np.stack([driver, *others], axis=-2)
@@ -166,18 +166,20 @@ class Coupled(Constraint):
         return np.stack([driver, *followers], axis=-2)
 
     def sample(self, n: int, rng: np.random.Generator, rest: Quats) -> Quats:
-        own = only_rotation(rest[0]) if self.driver_limit is None else self.driver_limit
-        kept: list[Quats] = [np.empty((0, 1 + len(self.followers), 4))]
+        own = self.driver_limit
+        if own is None:  # the driver stays at rest
+            own = Limit(RotationVector(rest[0]), Box(np.zeros(3), np.zeros(3), np.eye(3)))
+        batches: list[Quats] = [np.empty((0, 1 + len(self.followers), 4))]
         drawn = 0
-        while sum(map(len, kept)) < n:
+        while sum(map(len, batches)) < n:
             if drawn > MAX_DRAWS * max(n, VOLUME_DRAWS):
                 raise ValueError(
                     "hardly any rotations are legal together: none are drawn at random"
                 )
             rotations = self._draw(own, 2 * n + 64, rng)
-            kept.append(rotations[self.contains(rotations)])
+            batches.append(rotations[self.contains(rotations)])
             drawn += len(rotations)
-        return np.concatenate(kept)[:n]
+        return np.concatenate(batches)[:n]
 
     def _draw(self, driver: Limit | None, n: int, rng: np.random.Generator) -> Quats:
         """Return `n` rotations (n, k, 4), uniformly distributed in each joint's own limit."""
@@ -259,11 +261,6 @@ def couple(
     ]
     constraints += [Coupled(name, limits.get(name), each) for name, each in followers.items()]
     return (*constraints, *kept)
-
-
-def only_rotation(rotation: Quats) -> Limit:
-    """Return the limit that contains one rotation (4,) and no other."""
-    return Limit(RotationVector(rotation), Box(np.zeros(3), np.zeros(3), np.eye(3)))
 
 
 def check_across(skeleton: Skeleton, placed: Sequence[Placed]) -> None:
