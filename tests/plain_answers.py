@@ -179,7 +179,7 @@ def use_the_rest():
     limit = Limit.fit(quat.exp(rng.normal(size=(200, 3)) / 3), "distance-field", resolution=10)
     shape_boundary(limit.shape, 0)
     cone = Limit.fit(quat.exp(rng.normal(size=(200, 3)) / 3), "reach-cone")
-    cone.shape.left(cone.chart.points(quat.exp(rng.normal(size=(5, 3)))))
+    cone.shape.distance(cone.chart.points(quat.exp(rng.normal(size=(5, 3)))))
     hinge = Limit(RotationVector(), Box([-1.0, 0.0, 0.0], [1.0, 0.0, 0.0], np.eye(3)))
     turns = np.linspace(0.0, 6.0, 40)[:, None] * np.array([1.0, 0.0, 0.0])
     project_path(hinge, quat.exp(turns), 1.0 / 30.0)

@@ -34,18 +34,6 @@ def cone(request):
     return CONES[request.param]()
 
 
-def test_left_tells_both_ways_to_the_boundary():
-    cone = ReachCone(
-        from_polar(np.radians([45, 135, 225, 315]), np.full(4, 1.0), NORTH), -0.5, 0.75
-    )
-    angle, twist = cone.left(np.array([*NORTH, 0.25]))
-    edge = unit_vectors(cone.points[0] + cone.points[1])
-    assert angle == pytest.approx(angle_between(NORTH, edge))
-    assert twist == pytest.approx(0.5)
-    assert cone.left(np.array([*NORTH, 1.0]))[1] == pytest.approx(-0.25)
-    assert np.isinf(CONES["free"]().left(np.array([*NORTH, 0.0]))[1])
-
-
 def test_smoothing_makes_an_ellipse_of_a_rhombus():
     """Fig. 5 of the source: points at 30° east and west, 15° north and south."""
     points = from_polar(np.radians([0, 90, 180, 270]), np.radians([30, 15, 30, 15]), NORTH)

@@ -6,7 +6,7 @@ import numpy as np
 
 from .jit import kernel
 from .layout import Layout
-from .reach_cone import EDGE, HEADER, cone_margins, find_slice, twist_limits, twist_margin
+from .reach_cone import EDGE, HEADER, find_slice, nearest_member, twist_limits, twist_margin
 from .rotation import (
     angle_of,
     direction_and_twist,
@@ -142,7 +142,7 @@ def legal_point(p, cone, v, given):
             low, high, _ = twist_limits(cone, HERE, find_slice(cone, HERE, moved), moved)
             _, twist = twist_margin(cone, HERE, low, high, given)
             return moved, twist, False
-    _, _, foot, twist = cone_margins(cone, HERE, v, given)
+    foot, twist = nearest_member(cone, HERE, v, given)
     return foot, twist, False
 
 

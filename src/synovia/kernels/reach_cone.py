@@ -216,27 +216,16 @@ def cone(p, o, block, n):
 
 
 @kernel
-def cone_margins(p, o, x, given):
-    """Return the depth of a direction and of a twist, negative outside, and the nearest member.
-
-    The nearest direction comes first, then the nearest twist there.
-    """
+def nearest_member(p, o, x, given):
+    """Return the nearest legal direction, and the nearest legal twist there."""
     v = (1.0 / norm(x)) * x
     low, high, height = twist_limits(p, o, find_slice(p, o, v), v)
-    angle, foot, edge_low, edge_high = boundary(p, o, int(cell_of(p, o, v)), v)
     if height >= 0.0:
-        margin, twist = twist_margin(p, o, low, high, given)
-        return angle, margin, x, twist
-    margin, twist = twist_margin(p, o, edge_low, edge_high, given)
-    return -angle, margin, foot, twist
-
-
-@kernel("f8[] f8[] f8[] f8[]")
-def margins_of(points, p, angles, margins):
-    """Write the depth in direction and in twist, in radians, of flat points (x, y, z, twist, …)."""
-    for i in range(angles.shape[0]):
-        x, given = vec3_at(points, 4 * i), points[4 * i + 3]
-        angles[i], margins[i], _foot, _twist = cone_margins(p, 1, x, given)
+        _, twist = twist_margin(p, o, low, high, given)
+        return x, twist
+    _, foot, low, high = boundary(p, o, int(cell_of(p, o, v)), v)
+    _, twist = twist_margin(p, o, low, high, given)
+    return foot, twist
 
 
 @kernel("f8[] f8[] i8[] f8[]")

@@ -170,18 +170,6 @@ class ReachCone(Directional):
         """
         return self._locate(directions)[0]
 
-    def left(self, points: Points) -> Floats:
-        """Return what is left to the boundary (..., 2), in radians: in direction, and in twist.
-
-        Negative beyond it. The twist's is measured at the direction, or where that is not legal
-        at the nearest legal one; it is infinite for a free twist.
-        """
-        flat = np.ascontiguousarray(self._checked(points), dtype=np.float64)
-        angles, margins = np.empty(flat.shape[:-1]), np.empty(flat.shape[:-1])
-        outputs = angles.reshape(-1), margins.reshape(-1)
-        kernels.reach_cone.margins_of(flat.reshape(-1), self.packed, *outputs)
-        return np.stack([angles, margins], axis=-1)
-
     def mirror(self, turn: Floats, about: Points, normal: Vectors) -> ReachCone:
         across = unit_directions("normal", normal)
         points = np.vstack([self.points, self.visible])
