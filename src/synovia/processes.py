@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 BLAS_THREADS = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """Matrices are small: threads of NumPy's algebra take a tenth of a second to start, and those of
-several processes wait for each other. Who sets another number is heeded."""
+several processes wait for each other. A number that is already set is kept."""
 SECONDS_TO_CLEAN = 0.5  # for a terminated process to delete its temporary files
 SECONDS_TO_END = 5.0  # for which such a process is waited for
 

@@ -17,7 +17,7 @@ export interface Skeleton
   children: number[][];
 }
 
-/** Rotations (w, x, y, z) and positions of all joints, relative to their parents. */
+/** Rotations (w, x, y, z) and positions of all joints, flat, relative to their parents. */
 export interface Pose {
   rotations: Float32Array;
   positions: Float32Array;
@@ -31,6 +31,7 @@ export interface Clip extends Omit<Opening, "clip" | "state" | "positions" | key
   pose(frame: number): Pose;
 }
 
+/** The clip of an opening message; `pose` returns copies. */
 export function clipFrom(opening: Opening): Clip {
   const { names, parents, moving, offsets, rotations } = opening;
   const children: number[][] = names.map(() => []);
@@ -52,7 +53,7 @@ export function clipFrom(opening: Opening): Clip {
   };
 }
 
-/** The clip's pose at `frame`, with the rotations that clamping changes. */
+/** The pose of a clip at `frame` after clamping. */
 export function clampedPose({ changed, clamped }: Clamping, clip: Clip, frame: number): Pose {
   const pose = clip.pose(frame);
   changed.forEach((joint, index) => {

@@ -80,7 +80,7 @@ function convert({ buffer }: Uint32Array<ArrayBuffer>, step: number, whole: bool
   return Float32Array.from({ length: signed.length / 2 }, (_, k) => step * (signed[2 * k] ?? 0));
 }
 
-/** Encode a request with bytes of a file: the header's length, the header, the bytes. */
+/** Encode a request with bytes of a file, as length of the header, header and bytes. */
 export function encode(request: object, content: Uint8Array): Uint8Array<ArrayBuffer> {
   const header = new TextEncoder().encode(JSON.stringify(request));
   const message = new Uint8Array(4 + header.length + content.length);
@@ -90,7 +90,7 @@ export function encode(request: object, content: Uint8Array): Uint8Array<ArrayBu
   return message;
 }
 
-/** Milliseconds after which the user is told that an answer is late. */
+/** Milliseconds after which a notice reports that an answer is late. */
 const LATE_MS = 2000;
 
 interface Pending {
@@ -198,7 +198,7 @@ export class Connection {
   }
 }
 
-/** Do not report a rejection as unhandled: the user is told once that the connection is closed. */
+/** Do not report a rejection as unhandled: one notice reports that the connection is closed. */
 function ignoreUnhandled(reason: Error): void {
   addEventListener("unhandledrejection", (event) => {
     if (event.reason === reason) event.preventDefault();
@@ -236,7 +236,7 @@ export class Recording extends Connection {
 /** Milliseconds after which a pose is still, and slow requests are sent. */
 const STILL_MS = 150;
 
-/** Sends one request at a time; of those that arrive meanwhile, only the latest is sent. */
+/** Sends one request at a time, then only the latest of those that arrived meanwhile. */
 export class Latest<Request> {
   private busy = false;
   private next: { request: Request } | undefined;

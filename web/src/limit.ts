@@ -16,7 +16,7 @@ export class RegionHere {
   private region: Region | undefined;
   /** The driver's rotation of the last request. */
   private rotation: Quaternion | undefined;
-  /** Counts poses, and the pose of which a fine picture is shown. */
+  /** Counts poses; and the number of the pose whose fine picture is shown. */
   private asked = 0;
   private fine = -1;
   private drafts = new Latest((joint: number) => this.request(joint, true));

@@ -49,7 +49,7 @@ AXES = {
 """The hinges, by joint set, whose axes are parameters."""
 CURVES = {"knee": ("tibia-rotation", "tibia-adduction")}
 REGIONS = {"lumbar": "L", "thoracic": "T", "cervical": "C"}
-"""Joint sets of the spine, which are as a whole longer or shorter, and how their bones begin."""
+"""Joint sets of the spine that are scaled as a whole, with the prefixes of their bones' names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,7 +340,7 @@ class BundleProblem:
 
 MIN_DAMPING, MAX_DAMPING = 1e-9, 1e6  # times the diagonal
 FRAME_STEPS, SETTLING_STEPS, MAX_STEPS = 25, 2, 20  # of frames alone; after a common step; of these
-STEP_SHARES = (1.0, 0.5, 0.2, 0.05, 0.0)  # of a common step, of which a frame takes the best
+STEP_SHARES = (1.0, 0.5, 0.2, 0.05, 0.0)  # shares of a common step; a frame uses the best one
 MAX_MOVE = 0.3  # in one step: share of a control's range, radians and metres of a root
 LEAST_GAIN = 1e-4  # share of the sum of squares: a step that gains less is the last
 PLAUSIBLE = 2.5  # times the median sum of squares, above which frames get less weight

@@ -30,7 +30,7 @@ TRUNK_ROTATIONS = {"hips": "Pelvis", "chest": "Sternum", "head": "Head"}
 TRUNK_SPREAD = 0.1  # metres: joints of a rig's trunk are only near those of the human
 REST_SPREAD = np.radians(10.0)  # to which the T-pose of a rig is known
 MARKER_SPREAD = 0.03  # metres: markers of people against the human's table
-UNKNOWN_MARKER_SPREAD = 5.0 * MARKER_SPREAD  # metres: markers of which only the segment is known
+UNKNOWN_MARKER_SPREAD = 5.0 * MARKER_SPREAD  # metres, if only the marker's segment is known
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,8 +23,8 @@ from .part import SIDES, Part, Wiring, load_tables, millimetres, mirror_point
 
 # The spine: three joint sets, nine controls, 24 vertebrae; the head as a fourth.
 #
-# Every vertebra turns about three axes that are not orthogonal, each with a centre of its own. A
-# control is the turn of its whole set, in degrees; flexion is positive forwards, bend and twist to
+# Every vertebra rotates about three axes that are not orthogonal and have different centres. A
+# control is the rotation of the set, in degrees; flexion is positive forwards, bend and twist to
 # the person's left. The levels share it so that all reach their limits together, piecewise linearly
 # through zero.
 

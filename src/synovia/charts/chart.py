@@ -25,7 +25,7 @@ from ..arrays import (
 from ..kernels.layout import CHART_KINDS, DIRECTION_TWIST, EULER, ROTATION_VECTOR, SWING_TWIST
 
 STEP = 1e-5  # radians; half the base of the central differences of the Jacobian
-SAMPLES = 4096  # rotations by which an unknown chart's largest density and mirror are found
+SAMPLES = 4096  # rotations to estimate an unknown chart's largest density and its mirror
 FRAME_ROUNDING = 1e-15  # half the angle, in radians, below which a frame is the identity
 STEEP = 0.2  # radians; at an angle δ from a singularity, float32 is off by some 1e-6/δ
 ROUNDING = 1e-9  # error of mirrored points up to which a linear map is exact

@@ -28,8 +28,8 @@ MIN_AXIS_ANGLE = 1e-3  # radians between neighbouring axes; below it they are pa
 SQUARE = 1e-12  # cosine up to which axes are at right angles, but for rounding
 LOCKED = 1e-6  # radians from gimbal lock within which the split of the outer angles is rounding
 MIN_RANGE = 0.02  # radians; smallest range of an angle when boxes of angles are compared
-ALIGN_SAMPLES = 500  # rotations by which axes are chosen
-CORE_SHARES = (0.3, 0.5, 0.7, 0.85, 0.95, 1.0)  # shares of the rotations, the nearest first
+ALIGN_SAMPLES = 500  # rotations from which axes are computed
+CORE_SHARES = (0.3, 0.5, 0.7, 0.85, 0.95, 1.0)  # shares of the rotations, in order of distance
 TIE = 1e-6  # weight of the distance from the origin when two covers are equally near
 FOLD = 2e-7  # radians from where both solutions of the middle angle meet, likewise
 

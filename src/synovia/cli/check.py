@@ -142,7 +142,7 @@ def check(
     violated, failed = Counter[str](), False  # clips by verdict
     with csv_writer(csv_path) as write_rows:
         write_rows([VIOLATION_COLUMNS])
-        for _, clip, applied in run:  # one by one: of a directory, only what is printed is kept
+        for _, clip, applied in run:  # one by one, to store only the output for a directory
             invented = bool(invented_first_frame(clip))
             if calibration is not None:
                 clip = calibration.apply(clip, names=applied.names)

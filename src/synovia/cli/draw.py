@@ -90,7 +90,7 @@ def draw(
 
 
 def _check_name(option: str, name: str, kind: str, names: Iterable[str]) -> None:
-    """Raise UsageError unless an option has one of the names, which are of this kind."""
+    """Raise UsageError unless an option's value is one of `names`, described by `kind`."""
     if name not in names:
         raise click.UsageError(
             f"{option} must be {kind} ({', '.join(names) or 'none'}), got {name}"

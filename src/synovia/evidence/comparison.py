@@ -173,10 +173,10 @@ class Comparison:
     @property
     def joints(self) -> dict[str, list[Trial]]:
         """Trials by joint name."""
-        found: dict[str, list[Trial]] = {}
+        by_joint: dict[str, list[Trial]] = {}
         for trial in self.trials:
-            found.setdefault(trial.joint, []).append(trial)
-        return found
+            by_joint.setdefault(trial.joint, []).append(trial)
+        return by_joint
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-compatible dictionary, angles in degrees."""
@@ -359,7 +359,7 @@ def _trial(
     met_target = True
     if margin is None:
         margin = _margin_for(reject, limits)
-        shares = [each.outside(margin).mean() for each in limits]
+        shares = [limit.outside(margin).mean() for limit in limits]
         met_target = bool(np.mean(shares) <= reject)
     observed = joint.folds[0].held_out
     everybody = growing_limit(joint, options, None, observed).limit(margin)
@@ -384,15 +384,15 @@ def _margin_for(reject: float, limits: Sequence[GrowingLimit]) -> float:
     least = limits[0].min_margin
 
     def suffices(margin: float) -> bool:
-        return bool(np.mean([each.outside(margin).mean() for each in limits]) <= reject)
+        return bool(np.mean([limit.outside(margin).mean() for limit in limits]) <= reject)
 
     def step(count: int) -> float:
         return float(min(least + max(count, 0) * MARGIN_STEP, learn.MAX_MARGIN))
 
     count = 0
     for _ in range(GUESSES):
-        needed = [each.required_margins(step(count)) for each in limits]
-        held_out = [HeldOut(each, np.ones(len(each), np.int64)) for each in needed]
+        needed = [limit.required_margins(step(count)) for limit in limits]
+        held_out = [HeldOut(margins, np.ones(len(margins), np.int64)) for margins in needed]
         count = int(np.ceil((least_for(reject, held_out) - least) / MARGIN_STEP))
     while not suffices(step(count)) and step(count) < learn.MAX_MARGIN:
         count += 1
@@ -402,8 +402,8 @@ def _margin_for(reject: float, limits: Sequence[GrowingLimit]) -> float:
 
 
 def _outcome(names: Sequence[str], limits: Sequence[GrowingLimit], margin: float) -> Outcome:
-    wider = [each.limit(margin) for each in limits]
-    pairs = [(wide, each.rotations) for wide, each in zip(wider, limits, strict=True)]
+    wider = [limit.limit(margin) for limit in limits]
+    pairs = [(wide, limit.rotations) for wide, limit in zip(wider, limits, strict=True)]
     outside = [~wide.contains(rotations) for wide, rotations in pairs]
     moved = [wide.correction(rotations) for wide, rotations in pairs]
     beyond = np.concatenate([angles[out] for angles, out in zip(moved, outside, strict=True)])
@@ -422,9 +422,9 @@ def _curve(limits: Sequence[GrowingLimit], name: str, margins: Sequence[float]) 
     # The widest first: building it caches the narrower ones, and the loop can stop early.
     rows: list[tuple[float, float, float]] = []
     for knob in knobs[::-1].tolist():
-        rejected = float(np.mean([each.outside(knob).mean() for each in limits]))
+        rejected = float(np.mean([limit.outside(knob).mean() for limit in limits]))
         if rows and rejected > max(MAX_REJECTION, rows[0][1]):
             break
-        volume = np.mean([each.volume(knob) for each in limits])
+        volume = np.mean([limit.volume(knob) for limit in limits])
         rows.append((knob, rejected, float(volume)))
     return TradeoffCurve(name, *np.array(rows[::-1]).T)

@@ -21,7 +21,7 @@ GroupBy = Literal["performer", "clip"]
 VOLUME_SAMPLES = 4000  # legal rotations for the volume of one limit; means over folds are finer
 UNIFORM_SAMPLES = 20_000  # uniform rotations for the volume near people
 KEPT_LIMITS = 4  # grown limits kept; the search for a margin asks for the last few again
-QUICK_JOINTS, QUICK_FRAMES = 3, 300  # of a quick comparison, which has one chart for each shape
+QUICK_JOINTS, QUICK_FRAMES = 3, 300  # for a quick comparison, with one chart for each shape
 ESTIMATOR_CHART = "rotation-vector"  # the chart in which estimators are compared
 
 

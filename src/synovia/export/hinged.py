@@ -131,7 +131,7 @@ class Rotations(Protocol):
         """Return which rotations (..., 4) are members."""
 
     def correction(self, rotations: Quats) -> Scalars:
-        """Return the angles (...), in radians, by which rotations (..., 4) are outside."""
+        """Return the violations (...) of rotations (..., 4), in radians."""
 
     def sample(self, n: int, rng: np.random.Generator) -> Quats:
         """Return `n` members (n, 4), uniform in rotation."""

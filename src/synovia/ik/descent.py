@@ -17,7 +17,7 @@ from ..components import DEGREE, Figure
 from ..model import LimitModel
 from ..skeleton import Pose
 
-TRIES, GROWTH = 8, 6.0  # how often damping may grow in one step, and by which factor
+TRIES, GROWTH = 8, 6.0  # most increases of damping in one step, and their factor
 STALL_STEPS, STALL_RATIO = 4, 0.995**2  # stop after so many steps that leave more of the square
 ACTIVE_ROUNDS = 8  # of finding which one-sided residuals count
 DIFFERENCE = 1e-7  # step of forward differences, radians or shares of a range

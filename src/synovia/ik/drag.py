@@ -58,7 +58,7 @@ from .solution import ControlSolution, Solution
 ITERATIONS = 2  # of a step
 LARGEST_STEP = np.radians(6.0)  # of a joint or control in an iteration
 MAX_ROTATION = np.radians(18.0)  # of a joint in a step
-MAX_PULL = 0.03  # share of the body's length by which a target is ahead in a step
+MAX_PULL = 0.03  # largest step towards a target, as a share of the body's length
 MAX_STEPS = 40  # of a thorough pull from one start
 DAMPING, TRIES = 1e-2, 4  # initial damping of a step, and how often it may grow
 PROJECTIONS = 8  # of joints onto their limits in an iteration

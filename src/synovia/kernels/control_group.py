@@ -25,20 +25,20 @@ from .vector import angle_between, copy, norm, quat_at, set_quat, vec3_at
 
 STEPS, RACE_STEPS = 60.0, 4.0  # of one descent, at most; and of each of many that compete
 DAMPING, LEAST_DAMPING = 1e-2, 1e-14  # times the sum of squares, and the minimum
-FLOOR = 1e-6  # of the factor DAMPING, which falls after good steps
+FLOOR = 1e-6  # least damping factor, which decreases after good steps
 ENOUGH = 1e-20  # squared radians at which a pose is a member
 STALL_STEPS, STALL_RATIO = 2.0, 1.0 - 1e-5  # a descent ends after so many steps above this ratio
 NEAR_STARTS = 2  # initial guesses: stored controls whose poses are nearest
-MANY_CONTROLS = 4  # number of controls from which on more initial guesses are needed:
+MANY_CONTROLS = 4  # least number of controls that need more initial guesses:
 FAR_STARTS, FEW_STARTS = 24, 1  # the first of the stored controls, with many controls and with few
 FINALISTS = 2  # initial guesses that continue after RACE_STEPS
 CLOSE = 0.03  # squared radians below which a member may have been missed
 NEXT_ROUNDS = 16  # further rounds of NEAR_STARTS initial guesses in that case
 ROUNDS, HALVINGS = 2, 8  # over controls without effect, and bisections for where an effect begins
-BEYOND = 0.01  # share of a range by which such a control is set beyond that
+BEYOND = 0.01  # such a control is set beyond that by this share of its range
 SAME, WORTH = 1e-9, 0.99  # relative change that is no effect; ratio below which a round pays
 FLAT = 1e-9  # share of the largest squared rate below which a control has no effect
-APART = 0.1  # share of a range by which initial guesses differ, in one control at least
+APART = 0.1  # initial guesses differ by this share of a range in at least one control
 COLD, QUICK, FOLLOW = range(3)  # kinds of search; see `nearest_each`
 
 

@@ -83,7 +83,7 @@ TRIES = 8  # increases of the damping in one step, at most
 MAX_STEP = 0.3  # share of its range that a control may move in one step
 NO_TOLERANCES = np.zeros(0)
 STEP = 1e-7  # share of a range, for derivatives by differences: relative errors of some 1e-7
-MIN_ROOM = 0.1  # least share of a range by which distances from the start are divided
+MIN_ROOM = 0.1  # least divisor of distances from the start, as a share of a range
 
 Work = namedtuple(
     "Work",

@@ -28,7 +28,7 @@ from .shapes import grow, shape
 from .vector import Vec3, dot, quat_at, rotate, set_vec3, vec3_at
 
 MAX_DIVISIONS = 64.0  # of an edge: some 350,000 nodes
-MAX_TURNS = 4.0  # a limit reaches five turns at most
+MAX_TURNS = 4.0  # whole turns; a limit reaches at most five
 
 NODES = Layout(
     "dependent limit",
@@ -45,7 +45,7 @@ NODES = Layout(
     high=1,
     turns=Field(
         1.0, MAX_TURNS, kind=WHOLE
-    ),  # whole turns by which another cover of a point may be nearer
+    ),  # largest distance of the nearest cover, in whole turns
 )
 """Followed by the numbers at the nodes."""
 

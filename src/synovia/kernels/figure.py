@@ -96,7 +96,7 @@ def values(p, given, out):
 
 @kernel
 def product(factors, out, work):
-    """Write the product of the transforms at the offsets `factors`, the last acting first."""
+    """Write the product of the transforms at the offsets `factors`; the last one applies first."""
     whole = transform_at(work, factors[0])
     for k in range(1, factors.shape[0]):
         whole = whole * transform_at(work, factors[k])

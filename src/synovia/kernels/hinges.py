@@ -124,7 +124,7 @@ def to_hinges(p, t, block, n):
         opposed = (c * across) ** 2 + (s * across_far) ** 2 < LOCKED
         aligned = (c * along) ** 2 + (s * along_far) ** 2 < LOCKED
         block[SLIDE + i] = -1.0 if opposed else (1.0 if aligned else 0.0)
-        # Each angle in the turn in which it is nearest to the middle of the bounds.
+        # Add whole turns to bring an angle nearest to the middle of its bounds.
         both, apart = in_plus + in_minus, in_minus - in_plus
         a = Vec3(plus + minus - both, lock + swing, plus - minus + apart) - middle
         b = Vec3(plus + minus + both, lock - swing, plus - minus - apart) - middle
@@ -282,7 +282,7 @@ def nearest_hinges(p, o, t, block, n):
     for i in range(n):
         point, distance = lane_vec3(block, X + i), block[DISTANCE + i]
         off = outside_of(point, low, high)
-        # In the next turn of one angle.
+        # One angle in the next cover.
         ex, ey = other_turn(point.x, low.x, high.x), other_turn(point.y, low.y, high.y)
         ez = other_turn(point.z, low.z, high.z)
         near = min(ex * ex - off.x * off.x, min(ey * ey - off.y * off.y, ez * ez - off.z * off.z))
@@ -304,7 +304,7 @@ def nearest_hinges(p, o, t, block, n):
 
 @kernel
 def least_stretch(p, t, apart):
-    """Return the square of how far a rotation turns at least, per radian of angles together.
+    """Return the square of the least rotation angle per radian of combined hinge angles.
 
     `apart` is the angle between the outer axes. It is the least eigenvalue of the matrix of the
     three axes' cosines, from its characteristic polynomial.

@@ -153,7 +153,7 @@ def weigh(goals, scale, state, residuals):
 
 @kernel
 def aim_change(axis, direction, k):
-    """Return the rate of an aim's gap, closing, by a move along axis k or a turn about axis k − 3.
+    """Return the closing rate of an aim's gap for moves along axis k, or rotations about k − 3.
 
     The gap is f c × d with f = θ/sin θ, of the axis c and the unit direction d.
     """
@@ -257,7 +257,7 @@ def find_discomfort(chain, q, work):
 
 @kernel
 def refresh_discomfort(chain, q, work):
-    """Write the weighted rates of the gaps of `COMFORT` by turns of their joints in the world.
+    """Write the weighted rates of the gaps of `COMFORT` for rotations of their joints in the world.
 
     A limit that is measured from an ancestor measures a product, which a turn of any of its factors
     in the world changes alike.

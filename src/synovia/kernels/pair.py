@@ -41,7 +41,7 @@ FAN = 16  # axes of the fan, across the bone
 TWISTED_FAN = FAN + 2 + FAN // 2  # axes if twist counts: also along the bone, and between
 FIRST_STEP, MAX_STEPS = 0.15, 26  # of the pattern search; the first as a share of the useful angle
 MIN_STEP = 0.5**11  # the last step, as a share of the first
-MIN_GAIN = 1e-12  # squared radians by which a step must improve to be accepted
+MIN_GAIN = 1e-12  # squared radians; least improvement of an accepted step
 
 
 def _compass():

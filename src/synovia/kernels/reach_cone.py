@@ -140,7 +140,7 @@ def distance_to(p, e, v):
 
 @kernel
 def nearest_edge(p, o, cell, v):
-    """Return the index of the edge nearest to a direction in the cell at `cell`, the first of ties.
+    """Return the index of the first edge nearest to a direction in the cell at `cell`.
 
     The cell lists the edges that can be nearest.
     """

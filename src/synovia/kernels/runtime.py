@@ -157,23 +157,23 @@ def seen_from(p, joint, ancestor, pose):
     If the ancestor is the parent, the latter is the pose's own, bit for bit. The identity stands
     for what is no rotation.
     """
-    above, own = rotation_above(p, joint, ancestor, pose), quat_at(pose, 4 * joint)
-    return above, usable(own if ancestor == PARENT else normalize(above * own))
+    above, rotation = rotation_above(p, joint, ancestor, pose), quat_at(pose, 4 * joint)
+    return above, usable(rotation if ancestor == PARENT else normalize(above * rotation))
 
 
 @kernel
-def set_seen(joint, ancestor, above, seen, pose):
+def set_seen(joint, ancestor, above, relative, pose):
     """Set the rotation of a joint from its rotation relative to an ancestor."""
-    own = seen if ancestor == PARENT else normalize(conj(above) * seen)
-    set_quat(pose, 4 * joint, own)
+    rotation = relative if ancestor == PARENT else normalize(conj(above) * relative)
+    set_quat(pose, 4 * joint, rotation)
 
 
 @kernel
 def make_legal(p, k, pose):
     """Make the joint in row k legal by its own limit; return its distance before."""
     joint, ancestor = int(p[row_at(p, k) + ROW.joint]), ancestor_of(p, k)
-    above, seen = seen_from(p, joint, ancestor, pose)
-    legal, distance = limits.nearest_legal(limit_of(p, k), 0, TOLERANCE, seen)
+    above, relative = seen_from(p, joint, ancestor, pose)
+    legal, distance = limits.nearest_legal(limit_of(p, k), 0, TOLERANCE, relative)
     if distance > TOLERANCE:
         set_seen(joint, ancestor, above, legal, pose)
     return distance
@@ -220,10 +220,10 @@ def measure_driven(p, first, last, driver, pose, found, distances):
     outside, start = False, 0
     for i in range(first, last):
         k, joint, numbers = dependent_at(p, i)
-        _above, seen = seen_from(p, joint, ancestor_of(p, k), pose)
-        set_quat(found.seen[i - first], 0, seen)
+        _above, relative = seen_from(p, joint, ancestor_of(p, k), pose)
+        set_quat(found.seen[i - first], 0, relative)
         room = found.measured[start:]
-        width = dependent.measure(p, numbers, limit_of(p, k), seen, found.block, room)
+        width = dependent.measure(p, numbers, limit_of(p, k), relative, found.block, room)
         low, high = dependent.values_at(p, numbers, driver)
         distances[k] = dependent.gap_of(p, numbers, room[:width], low, high)
         outside = outside or distances[k] > TOLERANCE
@@ -316,9 +316,9 @@ def place(p, joint, pose, point):
     """Return a joint's rotation in the world, and the position there of a point of its frame."""
     rotation, at = IDENTITY, joint
     while at >= 0:
-        own = quat_at(pose, 4 * at)
-        point = rotate(own, point) + offset_of(p, at)
-        rotation = own * rotation
+        local = quat_at(pose, 4 * at)
+        point = rotate(local, point) + offset_of(p, at)
+        rotation = local * rotation
         at = parent_of(p, at)
     return rotation, point
 
@@ -379,8 +379,8 @@ def look_at(p, pose, first, last, aim, target, distances):
             j, share = joint_above(p, last, count - 1 - m), 1.0 / (count - m)
             turn = share * turn_to_target(p, last, goal, target, pose, head)
             rotation, _position = place(p, j, pose, ZERO)
-            own = quat_at(pose, 4 * j) * exp(rotate(conj(rotation), turn))
-            set_joint(p, j, own, pose)
+            local = quat_at(pose, 4 * j) * exp(rotate(conj(rotation), turn))
+            set_joint(p, j, local, pose)
         if norm(turn_to_target(p, last, goal, target, pose, head)) <= MET:
             break
     project_pose(p, pose, distances)
@@ -418,21 +418,21 @@ def bend_axis(p, middle, upper, lower):
 @kernel
 def bend(p, middle, lower, far, pose):
     """Bend the middle joint so that the end, at `lower` in its frame, is `far` from the first."""
-    own, upper = quat_at(pose, 4 * middle), offset_of(p, middle)
-    seen = rotate(conj(own), upper)
-    hinge = bend_axis(p, middle, seen, lower)
+    local, upper = quat_at(pose, 4 * middle), offset_of(p, middle)
+    arm = rotate(conj(local), upper)
+    hinge = bend_axis(p, middle, arm, lower)
     along = dot(hinge, lower) * hinge
-    a = dot(upper, upper) + dot(lower, lower) + 2.0 * dot(seen, along)
-    b, c = 2.0 * dot(seen, lower - along), 2.0 * dot(seen, cross(hinge, lower))
+    a = dot(upper, upper) + dot(lower, lower) + 2.0 * dot(arm, along)
+    b, c = 2.0 * dot(arm, lower - along), 2.0 * dot(arm, cross(hinge, lower))
     size = math.sqrt(b * b + c * c)
     if not size > 1e-9 * a:  # a bone has no length
         return
     opened = math.acos(min(max((far * far - a) / size, -1.0), 1.0))
-    best, cost = own, np.inf
+    best, cost = local, np.inf
     for side in range(2):
         angle = math.atan2(c, b) + (opened if side == 0 else -opened)
         angle -= TURN * np.floor((angle + np.pi) / TURN)
-        set_joint(p, middle, own * exp(angle * hinge), pose)
+        set_joint(p, middle, local * exp(angle * hinge), pose)
         legal = quat_at(pose, 4 * middle)
         error = abs(norm(upper + rotate(legal, lower)) - far)
         if ILLEGAL_COST * error + abs(angle) < cost:
@@ -447,22 +447,22 @@ def swivel_cost(p, row, above, rotation, swivel):
     `rotation` is that of the first joint, whose limit is in a row, or −1; `above` is the rotation
     that its limit measures before it.
     """
-    way, angle, upper, pole = swivel
+    axis, angle, upper, pole = swivel
     cost = abs(angle)
     if norm(pole) > 0.0:
         bone = rotate(rotation, upper)
-        bone = bone - dot(bone, way) * way
+        bone = bone - dot(bone, axis) * axis
         cost = math.atan2(norm(cross(bone, pole)), dot(bone, pole))
     if row >= 0:
-        seen = usable(above * rotation)
-        legal, distance = limits.nearest_legal(limit_of(p, row), 0, TOLERANCE, seen)
+        relative = usable(above * rotation)
+        legal, distance = limits.nearest_legal(limit_of(p, row), 0, TOLERANCE, relative)
         if distance > TOLERANCE:
-            cost += ILLEGAL_COST * (1.0 + angle_between(legal, seen))
+            cost += ILLEGAL_COST * (1.0 + angle_between(legal, relative))
     return cost
 
 
 @kernel
-def best_swivel(p, first, way, straight, upper, pole, pose):
+def best_swivel(p, first, axis, straight, upper, pole, pose):
     """Return the angle about the direction to the target, `way`, at the least `swivel_cost`.
 
     `straight` is the rotation of the first joint without a swivel, and `upper` the upper bone.
@@ -472,14 +472,14 @@ def best_swivel(p, first, way, straight, upper, pole, pose):
     above = rotation_above(p, first, ancestor_of(p, row), pose)
     for stage in range(3):
         reach = np.pi if stage == 0 else (np.pi / 36.0 if stage == 1 else np.pi / 720.0)
-        count, found, least = 73 if stage == 0 else 41, best, np.inf
+        count, winner, least = 73 if stage == 0 else 41, best, np.inf
         for i in range(count):
             angle = best - reach + 2.0 * reach * i / (count - 1)
-            rotation = exp(angle * way) * straight
-            cost = swivel_cost(p, row, above, rotation, (way, angle, upper, pole))
+            rotation = exp(angle * axis) * straight
+            cost = swivel_cost(p, row, above, rotation, (axis, angle, upper, pole))
             if cost < least:
-                least, found = cost, angle
-        best = found
+                least, winner = cost, angle
+        best = winner
     return best
 
 

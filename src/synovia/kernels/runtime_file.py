@@ -134,10 +134,10 @@ def are_finite(p, first, count):
     """Return True if `count` numbers from `first` on are in the buffer, and within MAX_NUMBER."""
     if first < 0 or count < 0 or first + count > p.shape[0]:
         return False
-    known = True
+    valid = True
     for i in range(first, first + count):
-        known = known and abs(p[i]) <= MAX_NUMBER
-    return known
+        valid = valid and abs(p[i]) <= MAX_NUMBER
+    return valid
 
 
 @kernel
@@ -145,13 +145,13 @@ def fits(p, o, bounds, end):
     """Return True if the numbers of a layout at `o` end before `end` and are within `bounds`."""
     if o < 0 or o + bounds.shape[0] > min(end, p.shape[0]):
         return False
-    known = True
+    valid = True
     for k in range(bounds.shape[0]):
         x, most, kind = p[o + k], bounds[k, 1], int(bounds[k, 2])
         if kind in (COUNT, OFFSET):
             most = float(end - o)
-        known = known and x >= bounds[k, 0] and x <= most and (kind == REAL or x == np.floor(x))
-    return known
+        valid = valid and x >= bounds[k, 0] and x <= most and (kind == REAL or x == np.floor(x))
+    return valid
 
 
 @kernel
@@ -261,24 +261,24 @@ def check_field(p, o, end):
     """Return True if there is a complete distance field at `o`, before `end`."""
     if not fits(p, o, FIELD_BOUNDS, end):
         return False
-    known = True
+    valid = True
     nodes, blocks, knots = 1.0, 1.0, 1.0
     for axis in range(3):
         count, period = p[o + fields.HEADER.nodes + axis], p[o + fields.HEADER.period + axis]
         inverse, wraps = p[o + fields.HEADER.inverse_period + axis], period > 0.0
-        known = known and (inverse == 0.0 if period == 0.0 else period >= 1e-5)
-        known = known and (period == 0.0 or abs(period * inverse - 1.0) < 1e-9)
+        valid = valid and (inverse == 0.0 if period == 0.0 else period >= 1e-5)
+        valid = valid and (period == 0.0 or abs(period * inverse - 1.0) < 1e-9)
         nodes *= count
         blocks *= np.floor((count - 2.0) / fields.BLOCK_SIDE) + 1.0
         knots *= count if wraps else count + 2.0 * p[o + fields.HEADER.outer]
     least, sites, size = p[o + fields.HEADER.blocks], p[o + fields.HEADER.sites], float(end - o)
-    known = known and sites >= least and nodes <= 2.0 * (least - fields.HEADER.SIZE)
-    if not known or blocks > 2.0 * (sites - least) or knots > 2.0 * (size - sites):
+    valid = valid and sites >= least and nodes <= 2.0 * (least - fields.HEADER.SIZE)
+    if not valid or blocks > 2.0 * (sites - least) or knots > 2.0 * (size - sites):
         return False
     singles, first = p.view(np.float32), 2 * (o + fields.HEADER.SIZE)
     for k in range(int(nodes)):
-        known = known and abs(float(singles[first + k])) <= 1e9
-    return known
+        valid = valid and abs(float(singles[first + k])) <= 1e9
+    return valid
 
 
 @kernel
@@ -288,12 +288,12 @@ def check_tail(p, t):
     Its angles must be within a few turns. The middle hinge is given by two unit vectors, and must
     change the angle between the outer axes; otherwise all rotations would be at gimbal lock.
     """
-    known = fits(p, t, TAIL_BOUNDS, p.shape[0])
-    known = known and is_unit(p, t + TAIL.along, 2) and is_unit(p, t + TAIL.along_far, 2)
-    known = known and p[t + TAIL.along] ** 2 - p[t + TAIL.along_far] ** 2 >= MIN_SINES
+    valid = fits(p, t, TAIL_BOUNDS, p.shape[0])
+    valid = valid and is_unit(p, t + TAIL.along, 2) and is_unit(p, t + TAIL.along_far, 2)
+    valid = valid and p[t + TAIL.along] ** 2 - p[t + TAIL.along_far] ** 2 >= MIN_SINES
     for k in range(3):
-        known = known and p[t + TAIL.low + k] <= p[t + TAIL.high + k]
-    return known
+        valid = valid and p[t + TAIL.low + k] <= p[t + TAIL.high + k]
+    return valid
 
 
 @kernel
@@ -386,13 +386,13 @@ def check_rows(p):
 @kernel
 def check_numbers(p, o):
     """Return the size of a valid packed dependent limit at `o`, or 0."""
-    known = fits(p, o, NODES_BOUNDS, p.shape[0])
-    numbers = p[o + NODES.numbers] if known else 0.0
-    known = known and is_unit(p, o + NODES.axis, 3) and is_unit(p, o + NODES.into, 4)
-    known = known and is_unit(p, o + NODES.bone, 4)
-    known = known and (numbers == 1.0 or is_unit(p, o + NODES.along, 3))
-    known = known and p[o + NODES.low] <= p[o + NODES.high]
-    if not known:
+    valid = fits(p, o, NODES_BOUNDS, p.shape[0])
+    numbers = p[o + NODES.numbers] if valid else 0.0
+    valid = valid and is_unit(p, o + NODES.axis, 3) and is_unit(p, o + NODES.into, 4)
+    valid = valid and is_unit(p, o + NODES.bone, 4)
+    valid = valid and (numbers == 1.0 or is_unit(p, o + NODES.along, 3))
+    valid = valid and p[o + NODES.low] <= p[o + NODES.high]
+    if not valid:
         return 0
     n = int(p[o + NODES.divisions])
     by_rotation = p[o + NODES.by_rotation] > 0.0

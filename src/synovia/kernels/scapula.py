@@ -31,7 +31,7 @@ from .vector import (
 )
 
 LAYOUT = Layout("scapula", axis=3, center=3, shrink=9, pairs=18)
-"""First axis, centre of the ellipsoid, the matrix that makes it a unit sphere, pairs of points."""
+"""First axis, centre of the ellipsoid, its matrix to the unit sphere, pairs of points."""
 STEPS = 48  # of half a rotation to each side, in which a root or a closest approach is bracketed
 ITERATIONS = 80  # at most: bisections, where Newton's steps do not do better
 CLOSE = 1e-12  # of f: points as near as this are on the sphere

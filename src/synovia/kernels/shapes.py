@@ -129,7 +129,7 @@ def nearest_in_polytope(p, count, axes, block, m):
                 set_vec3(normals, 3 * a, vec3_at(normals, 3 * a + 3))
                 multipliers[a] = multipliers[a + 1]
         if meets == np.inf and leaving < 0:
-            break  # rounding: no point meets all planes to the last digit
+            break  # no point meets all planes exactly, because of rounding
         worst, chosen, last = VIOLATION, -1, count - 1
         for j in range(0, count, 4):  # four independent comparisons
             j1, j2, j3 = min(j + 1, last), min(j + 2, last), min(j + 3, last)

@@ -243,7 +243,7 @@ def axis_vector(k):
 
 @kernel
 def least_axis(v):
-    """Return the unit vector along the axis of a vector's smallest component, the first of ties."""
+    """Return the unit vector along the first axis with the smallest component of a vector."""
     if abs(v.x) <= abs(v.y) and abs(v.x) <= abs(v.z):
         return Vec3(1.0, 0.0, 0.0)
     if abs(v.y) <= abs(v.z):

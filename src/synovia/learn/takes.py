@@ -80,7 +80,7 @@ class Take:
 
     @property
     def is_sample(self) -> bool:
-        """True for samples of a population, which are never held out."""
+        """True for samples of a population. These are never left out."""
         return self.thinned and self.counts is None
 
     def subset(self, kept: Mask) -> Take:
@@ -153,12 +153,12 @@ def flips_by_steps(steps: Scalars, frame_time: float, *, max_speed: float = MAX_
     if following.shape[-1] * frame_time >= MIN_DURATION:
         usual = INVENTED_RATIO * following.max(axis=-1)
         jumps[..., 0] |= steps[..., 0] > np.maximum(INVENTED_STEP, usual)
-    found = np.zeros((*steps.shape[:-1], steps.shape[-1] + 1), dtype=bool)
+    is_flip = np.zeros((*steps.shape[:-1], steps.shape[-1] + 1), dtype=bool)
     jumping = jumps.any(axis=-1)
     for at in np.ndindex(jumping.shape):
         if jumping[at]:  # without a jump there is one run, which is kept
-            found[at] = _short_runs(jumps[at], frame_time)
-    return found
+            is_flip[at] = _short_runs(jumps[at], frame_time)
+    return is_flip
 
 
 def _short_runs(jumps: Mask, frame_time: float) -> Mask:
@@ -233,12 +233,12 @@ def takes_of(
     if drop_first is None:
         drop_first = [invented_first_frame(clip) for clip in clips]
     for clip, invented in zip(clips, drop_first, strict=True):
-        known = names_in(names, clip.skeleton)
-        found = match(joints, clips[0].skeleton, clip.skeleton, known)
-        found.warn(clip.name)
+        mapped = names_in(names, clip.skeleton)
+        matched = match(joints, clips[0].skeleton, clip.skeleton, mapped)
+        matched.warn(clip.name)
         first = 1 if invented else 0
         performer = performer_of(clip.name, performers)
-        for name, line in found.lineages(ancestors or {}, clip.name).items():
+        for name, line in matched.lineages(ancestors or {}, clip.name).items():
             rotations = line.relative_rotation(clip.pose.rotations[first:])
             takes[name].append(Take(rotations, clip.frame_time, clip.name, performer, first))
     return takes
@@ -292,8 +292,8 @@ def performer_of(clip: str, performers: Performers = None) -> str:
     if performers is None:
         stem = PurePath(clip).stem
         return re.split("[_-]", stem, maxsplit=1)[0] or stem
-    found = _performer_expression(performers).search(clip)
-    return _performer_found(performers, clip, found and found[1])
+    hit = _performer_expression(performers).search(clip)
+    return _performer_found(performers, clip, hit and hit[1])
 
 
 def performers_of(clips: Sequence[str], pattern: str) -> list[str]:
@@ -303,13 +303,13 @@ def performers_of(clips: Sequence[str], pattern: str) -> list[str]:
     """
     _performer_expression(pattern)
     try:
-        found = search_texts(pattern, clips, PATTERN_SECONDS)
+        hits = search_texts(pattern, clips, PATTERN_SECONDS)
     except TimeoutError:
         raise ValueError(
             f"performer pattern {pattern!r} takes more than {PATTERN_SECONDS:g} s to search "
             f"{len(clips)} names: a repeated group must not repeat inside, as in (a+)+"
         ) from None
-    return [_performer_found(pattern, *pair) for pair in zip(clips, found, strict=True)]
+    return [_performer_found(pattern, *pair) for pair in zip(clips, hits, strict=True)]
 
 
 def _performer_expression(pattern: str) -> re.Pattern[str]:
@@ -349,22 +349,22 @@ class Duplicates:
 
     def warnings(self) -> list[str]:
         """Return a sentence for each finding."""
-        found = [
+        messages = [
             f"the same clip under several names: {list_names(names)}" for names in self.identical
         ]
-        found += [
+        messages += [
             f"performers with the same bones, taken for one person: {list_names(names)}"
             for names in self.same_bones
         ]
         if self.common_rig:
-            found.append(
+            messages.append(
                 f"{len(self.common_rig)} performers share one rig, so that bones cannot tell "
                 f"whether some of them are one person: {list_names(self.common_rig)}"
             )
         merged = [name for name in dict.fromkeys(self.person.values()) if "=" in name]
         if merged:
-            found.append(f"merged, so that nobody is tested on themselves: {list_names(merged)}")
-        return found
+            messages.append(f"merged, so that nobody is tested on themselves: {list_names(merged)}")
+        return messages
 
     def warn(self, stacklevel: int = 3) -> None:
         """Issue the warnings."""
@@ -434,10 +434,10 @@ def same_bones(ours: Skeleton, theirs: Skeleton) -> bool:
     """Return True if two skeletons have the same joints, by name, at the same offsets."""
     offsets = theirs.offsets
     if ours.names != theirs.names:
-        found = match(ours.names, ours, theirs)
-        if found.missing or found.extra:
+        matched = match(ours.names, ours, theirs)
+        if matched.missing or matched.extra:
             return False
-        offsets = offsets[[found.joints[name] for name in ours.names]]
+        offsets = offsets[[matched.joints[name] for name in ours.names]]
     below_root = (ours.parents >= 0)[:, None]  # a root's offset is not a bone
     longest = np.abs(ours.offsets).max(initial=0.0, where=below_root)
     apart = np.abs(ours.offsets - offsets).max(initial=0.0, where=below_root)

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from .limit import Limit
 
 SAME_PERIOD = 1e-9  # radians; largest difference of equal periods
-ALIGNED = 4000  # members by which axes are chosen
+ALIGNED = 4000  # members from which axes are computed
 MEMBERS = 20_000  # members to fit to, beside those on the boundary
-UNIFORM_ROTATIONS = 100_000  # rotations, uniform over all, of which losses are shares
+UNIFORM_ROTATIONS = 100_000  # uniform rotations; losses are shares of these
 CLIMBERS, TRIES, CLIMBS = 64, 16, 16  # starts, candidates and steps of the search for the worst
 FIRST_STEP, SHORTER = 0.1, 0.7  # radians, and the factor of each next step
 DETAIL = 3  # of the boundary

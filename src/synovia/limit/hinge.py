@@ -13,8 +13,8 @@ from .dependent import DependentLimit, DependentRange
 from .limit import Limit
 
 SAMPLES = 64
-MAX_SHARE = 0.25  # of the range about the main axis, by which a hinge may rotate about others
-SLACK = np.radians(0.5)  # radians by which the path may be outside: its axis comes from samples
+MAX_SHARE = 0.25  # largest range about other axes, as a share of that about the main axis
+SLACK = np.radians(0.5)  # largest violation of the path, whose axis is estimated from samples
 STEP = np.radians(0.5)
 CLOSE = np.radians(0.01)  # radians; corrections below count as legal
 STEPS = 721  # angles at which the coordinate along a range is computed; linear between them

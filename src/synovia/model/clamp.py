@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MAX_SPEED = float(np.radians(400.0))
 """Radians a second; slower steps are never shortened."""
-GROWTH = 2.0  # factor by which a step may exceed that of the input
+GROWTH = 2.0  # largest ratio of a step to the step of the input
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,12 +43,12 @@ class Placed:
     @cached_property
     def joints(self) -> list[int]:
         """The indices of the constrained joints."""
-        return [each.joint for each in self.lineages]
+        return [line.joint for line in self.lineages]
 
     @cached_property
     def between(self) -> frozenset[int]:
         """The joints that others are measured across, but for the constrained ones."""
-        across = {joint for each in self.lineages for joint in each.between}
+        across = {joint for line in self.lineages for joint in line.between}
         return frozenset(across - set(self.joints))
 
     @property
@@ -60,20 +60,20 @@ class Placed:
 
     def relative(self, rotations: Quats) -> Quats:
         """Return the rotations (..., k, 4) that the constraint sees in a pose's (..., J, 4)."""
-        if not any(each.between for each in self.lineages):
+        if not any(line.between for line in self.lineages):
             return rotations[..., self.joints, :]
-        return np.stack([each.relative_rotation(rotations) for each in self.lineages], axis=-2)
+        return np.stack([line.relative_rotation(rotations) for line in self.lineages], axis=-2)
 
     def set_relative(self, rotations: Quats, relative: Quats) -> None:
         """Set the joints in place, so that the constraint sees `relative` (..., k, 4)."""
-        for k, each in enumerate(self.lineages):
-            each.set_relative_rotation(rotations, relative[..., k, :])
+        for k, line in enumerate(self.lineages):
+            line.set_relative_rotation(rotations, relative[..., k, :])
 
     def check_unmoved(self, skeleton: Skeleton, one: Pose, other: Pose) -> None:
         """Raise ValueError if a joint that others are measured across differs in the poses."""
-        for each in self.lineages:
-            across = tuple(joint for joint in each.between if joint in self.between)
-            Lineage(each.joint, across).check_unmoved(skeleton, one, other)
+        for line in self.lineages:
+            across = tuple(joint for joint in line.between if joint in self.between)
+            Lineage(line.joint, across).check_unmoved(skeleton, one, other)
 
 
 def place_in_order(skeleton: Skeleton, constraints: Sequence[Constraint]) -> list[Placed]:
@@ -86,10 +86,10 @@ def place_in_order(skeleton: Skeleton, constraints: Sequence[Constraint]) -> lis
     )
     ordered: list[Placed] = []
     while waiting:
-        moving = {joint for each in waiting for joint in each.joints}
-        ready = [each for each in waiting if not each.between & moving] or waiting
+        moving = {joint for item in waiting for joint in item.joints}
+        ready = [item for item in waiting if not item.between & moving] or waiting
         ordered += ready
-        waiting = [each for each in waiting if each not in ready]
+        waiting = [item for item in waiting if item not in ready]
     return ordered
 
 
@@ -112,9 +112,9 @@ class PackedLimits:
     def of(cls, placed: Sequence[Placed]) -> PackedLimits:
         """Return the limits among constraints that have a kernel."""
         limits = {
-            each.joints[0]: each.constraint.limit
-            for each in placed
-            if isinstance(each.constraint, JointLimit) and each.has_kernel
+            item.joints[0]: item.constraint.limit
+            for item in placed
+            if isinstance(item.constraint, JointLimit) and item.has_kernel
         }
         return cls(np.array(list(limits), np.int64), list(limits.values()))
 
@@ -128,18 +128,18 @@ class PackedLimits:
 
         Rotations without a limit here, and legal ones, come back as they are.
         """
-        given, batch = rotations.dtype, rotations.shape[:-2]
-        precision = np.result_type(given, *(each.precision(given) for each in self.limits))
+        dtype, batch = rotations.dtype, rotations.shape[:-2]
+        precision = np.result_type(dtype, *(limit.precision(dtype) for limit in self.limits))
         wide = np.ascontiguousarray(rotations, precision)
         out = wide.copy()
         distances = np.empty((math.prod(batch), len(self.joints)), precision)
-        outputs = tolerance(given), out.reshape(-1), distances
+        outputs = tolerance(dtype), out.reshape(-1), distances
         kernels.limit.project_poses(wide.reshape(-1), self.joints, *self.packed, *outputs)
-        legal = out.astype(given, copy=False)
-        if out.dtype != given:
+        legal = out.astype(dtype, copy=False)
+        if out.dtype != dtype:
             for joint, limit in zip(self.joints, self.limits, strict=True):
-                legal[..., joint, :] = limit.round_members(out[..., joint, :], given)
-        return legal, distances.astype(given, copy=False).reshape(*batch, len(self.joints))
+                legal[..., joint, :] = limit.round_members(out[..., joint, :], dtype)
+        return legal, distances.astype(dtype, copy=False).reshape(*batch, len(self.joints))
 
 
 def share_twist(model: LimitModel, pose: Pose) -> Pose:
@@ -178,7 +178,7 @@ def clamp_clip(
     legal, moved, over = clip, dict[str, Ints](), dict[str, Ints]()
     for _ in range(MAX_ROUNDS):
         for limits in models:
-            placed_by_name = {each.constraint.joints[0]: each for each in limits.placed}
+            placed_by_name = {item.constraint.joints[0]: item for item in limits.placed}
             rotations = legal.pose.rotations.copy()
             for name in progress(list(placed_by_name)):
                 placed = placed_by_name[name]
@@ -203,10 +203,10 @@ def check_clip(
 
     `names` are those of the joints in the report, by their names in the clip.
     """
-    placed = {each.constraint.joints[0]: each for each in model.placed}
+    placed = {item.constraint.joints[0]: item for item in model.placed}
     columns = {name: column for column, name in enumerate(model.names)}
     violation = np.zeros((clip.frames, len(columns)))
-    held: dict[str, Held] = {}
+    held_by_name: dict[str, Held] = {}
     for name in progress(list(placed)):
         constraint = placed[name].constraint
         relative = placed[name].relative(clip.pose.rotations)
@@ -214,11 +214,14 @@ def check_clip(
         for joint, path in zip(constraint.joints, angles.T, strict=True):
             if joint in columns:
                 violation[:, columns[joint]] = path
-        held |= constraint.held_frames(relative, angles)
+        held_by_name |= constraint.held_frames(relative, angles)
     return Report(
         clip.name,
         tuple(names[name] for name in columns),
         violation,
         clip.frame_time,
-        {names[name]: replace(each, driver=names[each.driver]) for name, each in held.items()},
+        {
+            names[name]: replace(frames, driver=names[frames.driver])
+            for name, frames in held_by_name.items()
+        },
     )

@@ -35,7 +35,7 @@ def slerp(start: Quats, end: Quats, run: Ints, share: Scalars) -> Quats:
     joints = int(np.prod(shape))
     rows = (joints * run[:, None] + np.arange(joints)).ravel()
     out = np.empty((len(rows), 4))
-    ends = (np.ascontiguousarray(each).reshape(-1, 4) for each in (start, end))
+    ends = (np.ascontiguousarray(points).reshape(-1, 4) for points in (start, end))
     kernels.clamp.turn_along(*ends, rows, np.repeat(share, joints), out)
     return out.reshape(len(run), *shape, 4)
 
@@ -61,8 +61,8 @@ class Roadmap:
         before = len(self.members)
         self.members = np.concatenate([self.members, rotations])
         added = np.arange(before, len(self.members))
-        near = self._nearest_members(rotations, NEIGHBOURS + 1)
-        one, other = np.repeat(added, near.shape[1]), near.ravel()
+        nearby = self._nearest_members(rotations, NEIGHBOURS + 1)
+        one, other = np.repeat(added, nearby.shape[1]), nearby.ravel()
         both = np.minimum(one, other) * len(self.members) + np.maximum(one, other)
         both = np.unique(both[one != other])
         pairs = np.stack(np.divmod(both, len(self.members)), axis=1)
@@ -118,35 +118,37 @@ class Roadmap:
         ahead = 2.0 * np.arccos(np.minimum(np.abs(ends @ self.members.T), 1.0))
         left = np.arange(len(starts))
         for _ in range(TRIES):
-            found, taken = self._shortest(entries[left], exits[left], ahead[left])
-            left, found, taken = (
-                left[[len(by) > 0 for by in found]],
-                [by for by in found if by],
-                [links for by, links in zip(found, taken, strict=True) if by],
+            paths, taken = self._shortest(entries[left], exits[left], ahead[left])
+            left, paths, taken = (
+                left[[len(by) > 0 for by in paths]],
+                [by for by in paths if by],
+                [links for by, links in zip(paths, taken, strict=True) if by],
             )
             if len(left) == 0:
                 break
-            legs = [len(by) + 1 for by in found]
+            legs = [len(by) + 1 for by in paths]
             stops = [
                 np.concatenate([starts[[k]], self.members[by], ends[[k]]])
-                for k, by in zip(left, found, strict=True)
+                for k, by in zip(left, paths, strict=True)
             ]
             ways, gaps = self._fill(stops)
             bad = np.split(gaps, np.cumsum(legs)[:-1])
-            for k, by, links, way, leg in zip(left.tolist(), found, taken, ways, bad, strict=True):
+            for k, by, links, filled, leg in zip(
+                left.tolist(), paths, taken, ways, bad, strict=True
+            ):
                 if leg.any():  # do not try this link again
                     entries[k, by[0]] = np.inf if leg[0] else entries[k, by[0]]
                     exits[k, by[-1]] = np.inf if leg[-1] else exits[k, by[-1]]
                     self.lengths[np.array(links, np.int64)[leg[1:-1]]] = np.inf
                 else:
-                    out[k] = way
+                    out[k] = filled
             left = left[[bool(leg.any()) for leg in bad]]
         return out
 
     def _ways_from(self, rotations: Quats) -> Floats:
         """Return the lengths (n, m) of paths from rotations to near members, inf to others."""
-        near = self._nearest_members(rotations, NEIGHBOURS)
-        rows, columns = np.repeat(np.arange(len(near)), near.shape[1]), near.ravel()
+        nearby = self._nearest_members(rotations, NEIGHBOURS)
+        rows, columns = np.repeat(np.arange(len(nearby)), nearby.shape[1]), nearby.ravel()
         legal, length = self._ways(rotations[rows], self.members[columns])
         out = np.full((len(rotations), len(self.members)), np.inf)
         out[rows, columns] = np.where(legal, length, np.inf)
@@ -155,11 +157,11 @@ class Roadmap:
     def _nearest_members(self, rotations: Quats, count: int) -> Ints:
         """Return the indices (n, count) of the nearest members, or of all if there are fewer."""
         most = min(count, len(self.members))
-        near = np.empty((len(rotations), most), np.int64)
+        nearby = np.empty((len(rotations), most), np.int64)
         for rows in range(0, len(rotations), BLOCK):
             cosines = np.abs(rotations[rows : rows + BLOCK] @ self.members.T)  # of half the angles
-            near[rows : rows + BLOCK] = np.argsort(-cosines, axis=1, kind="stable")[:, :most]
-        return near
+            nearby[rows : rows + BLOCK] = np.argsort(-cosines, axis=1, kind="stable")[:, :most]
+        return nearby
 
     def _shortest(
         self, entries: Floats, exits: Floats, ahead: Floats
@@ -176,21 +178,22 @@ class Roadmap:
         members: list[list[int]] = []
         links: list[list[int]] = []
         for back, at in zip(before, last.tolist(), strict=True):
-            found, taken = [at] if at >= 0 else [], []
+            path, taken = [at] if at >= 0 else [], []
             while at >= 0 and (row := int(back[at])) >= 0:
                 at = int(self._owners[row])
-                found.append(at)
+                path.append(at)
                 taken.append(int(self._links[row, 1]))
-            members.append(found[::-1])
+            members.append(path[::-1])
             links.append(taken[::-1])
         return members, links
 
     def _fill(self, stops: list[Quats]) -> tuple[list[Quats], Mask]:
         """Return legal paths through stops, in steps of `hop`, and a mask of legs with gaps."""
-        way = np.repeat(np.arange(len(stops)), [len(each) for each in stops])
-        every, leg = np.concatenate(stops), np.arange(len(way)) - way  # leg after each stop
+        path_index = np.repeat(np.arange(len(stops)), [len(path) for path in stops])
+        every = np.concatenate(stops)
+        leg = np.arange(len(path_index)) - path_index  # leg after each stop
         for _ in range(FINEST):
-            within = way[:-1] == way[1:]
+            within = path_index[:-1] == path_index[1:]
             wide = np.flatnonzero(within & (angles(every[:-1], every[1:]) > 0.5 * self.hop))
             if len(wide) == 0:
                 break
@@ -198,15 +201,15 @@ class Roadmap:
             twice = np.ones(len(every), np.int64)
             twice[wide] = 2
             source = np.repeat(np.arange(len(every)), twice)
-            every, way, leg = every[source], way[source], leg[source]
+            every, path_index, leg = every[source], path_index[source], leg[source]
             every[wide + 1 + np.arange(len(wide))] = middles
-            moves = (angles(every[:-1], every[1:]) > 1e-9) | (way[:-1] != way[1:])
+            moves = (angles(every[:-1], every[1:]) > 1e-9) | (path_index[:-1] != path_index[1:])
             kept = np.append(True, moves)
-            every, way, leg = every[kept], way[kept], leg[kept]
+            every, path_index, leg = every[kept], path_index[kept], leg[kept]
         steps = angles(every[:-1], every[1:])
-        gaps = np.zeros(sum(len(each) - 1 for each in stops), dtype=bool)
-        gaps[leg[:-1][(steps > self.hop) & (way[:-1] == way[1:])]] = True
-        first = np.searchsorted(way, np.arange(len(stops) + 1))
+        gaps = np.zeros(sum(len(path) - 1 for path in stops), dtype=bool)
+        gaps[leg[:-1][(steps > self.hop) & (path_index[:-1] == path_index[1:])]] = True
+        first = np.searchsorted(path_index, np.arange(len(stops) + 1))
         thin = np.empty(len(every), dtype=bool)
         kernels.clamp.thin_ways(every, first, self.hop, thin)
         return np.split(every[thin], np.cumsum(np.add.reduceat(thin, first[:-1]))[:-1]), gaps
@@ -216,18 +219,18 @@ class Roadmap:
 
         They are connected to the members, but not always the nearest such rotations.
         """
-        found: Quats = members[np.abs(rotations @ members.T).argmax(axis=1)]
-        size, own = self.hop, np.arange(len(rotations))
-        away = angles(found, rotations)
+        nearest: Quats = members[np.abs(rotations @ members.T).argmax(axis=1)]
+        size, indices = self.hop, np.arange(len(rotations))
+        away = angles(nearest, rotations)
         for _ in range(DESCENTS):
             share = np.minimum(size / np.maximum(away, 1e-300), 1.0)
-            tried = self._project(slerp(found, rotations, own, share))
+            tried = self._project(slerp(nearest, rotations, indices, share))
             nearer = angles(tried, rotations)
-            better = (nearer < away) & (angles(tried, found) <= self.hop)
-            found = np.where(better[:, None], tried, found)
+            better = (nearer < away) & (angles(tried, nearest) <= self.hop)
+            nearest = np.where(better[:, None], tried, nearest)
             away = np.where(better, nearer, away)
             size = size if better.mean() > 0.5 else 0.5 * size
-        return found
+        return nearest
 
 
 def cheapest_columns(costs: Floats, step_costs: Callable[[int], Floats | float]) -> Ints:

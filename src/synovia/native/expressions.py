@@ -150,12 +150,12 @@ class Expressions:
         """Return the module or layout that an expression names; None if it names neither."""
         match node:
             case ast.Name(id=name) if name not in self.variables:
-                found = vars(self.source.module).get(name)
+                named = vars(self.source.module).get(name)
             case ast.Attribute(value=value, attr=name):
-                found = getattr(self.outer(value), name, None)
+                named = getattr(self.outer(value), name, None)
             case _:
-                found = None
-        return found if isinstance(found, ModuleType | Layout) else None
+                named = None
+        return named if isinstance(named, ModuleType | Layout) else None
 
     def visit_attribute(self, node: ast.Attribute) -> Value:
         """Translate constants of math and NumPy, shapes and types of arrays, members of records."""
@@ -163,19 +163,19 @@ class Expressions:
             case ast.Attribute(value=ast.Name(id="np" | "math"), attr=name):
                 if name in KINDS:
                     return Value("", TypeName(KINDS[name]))
-                found = constant(getattr(math, name, None))
-                if found is not None:
-                    return found
+                number = constant(getattr(math, name, None))
+                if number is not None:
+                    return number
             case ast.Attribute(value=value, attr=name) if outer := self.outer(value):
-                found = constant(getattr(outer, name, None))
-                if found is not None:
-                    return found
+                number = constant(getattr(outer, name, None))
+                if number is not None:
+                    return number
             case ast.Attribute(value=value, attr=name):
-                whole = self.expression(value)
-                if isinstance(whole.type, Record) and name in whole.type.names:
-                    return self.member_at(whole, whole.type.names.index(name))
-                if isinstance(whole.type, Array) and name == "shape":
-                    sizes = [Value(f"{whole.code}.n{k}", INT) for k in range(whole.type.ndim)]
+                base = self.expression(value)
+                if isinstance(base.type, Record) and name in base.type.names:
+                    return self.member_at(base, base.type.names.index(name))
+                if isinstance(base.type, Array) and name == "shape":
+                    sizes = [Value(f"{base.code}.n{k}", INT) for k in range(base.type.ndim)]
                     return self.record(Record((INT,) * len(sizes)), sizes)
         raise self.fail(node, "no such attribute")
 
@@ -188,13 +188,13 @@ class Expressions:
             axis = node.slice.value if isinstance(node.slice, ast.Constant) else None
             if isinstance(array.type, Array) and axis in range(array.type.ndim):
                 return Value(f"{array.code}.n{axis!r}", INT)
-        whole = self.expression(node.value)
-        if isinstance(whole.type, Record):
-            return self.member(whole, whole.type, node.slice)
-        if not isinstance(whole.type, Array):
-            raise self.fail(node, f"{whole.type} has no elements")
+        base = self.expression(node.value)
+        if isinstance(base.type, Record):
+            return self.member(base, base.type, node.slice)
+        if not isinstance(base.type, Array):
+            raise self.fail(node, f"{base.type} has no elements")
         places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        return replace(self.part(whole.code, whole.type, places, node), roots=whole.roots)
+        return replace(self.part(base.code, base.type, places, node), roots=base.roots)
 
     def part(self, code: str, type: Array, places: list[ast.expr], node: ast.Subscript) -> Value:
         """Translate `a[i, j]`, the row `a[i]` and the stretch `a[i, first:last]`."""
@@ -221,42 +221,42 @@ class Expressions:
         inner = [f"{code}.n{k}" for k in range(len(places), type.ndim)]
         if not first and not inner:
             return Value(f"{code}.p[{at}]", type.item)
-        made = Array(type.item, len(first) + len(inner))
+        result = Array(type.item, len(first) + len(inner))
         start = " * ".join([f"({at})", *inner])
-        return Value(f"(({made.c}){{{code}.p + {start}, {', '.join(first + inner)}}})", made)
+        return Value(f"(({result.c}){{{code}.p + {start}, {', '.join(first + inner)}}})", result)
 
-    def member(self, whole: Value, type: Record, place: ast.expr) -> Value:
+    def member(self, base: Value, type: Record, place: ast.expr) -> Value:
         """Translate a tuple's member; of one found by a variable all have the same type."""
         match place:
             case ast.Constant(value=int(k)) if 0 <= k < len(type.members):
-                return self.member_at(whole, k)
+                return self.member_at(base, k)
         if len(set(type.members)) > 1:
             raise self.fail(place, "which member it is must be known")
         index = self.number(place, INT)
-        code = f"{whole.code}.{type.field(len(type.members) - 1)}"
+        code = f"{base.code}.{type.field(len(type.members) - 1)}"
         for k in reversed(range(len(type.members) - 1)):
-            code = f"({index} == {k} ? {whole.code}.{type.field(k)} : {code})"
+            code = f"({index} == {k} ? {base.code}.{type.field(k)} : {code})"
         return Value(code, type.members[0])
 
-    def member_at(self, whole: Value, k: int) -> Value:
+    def member_at(self, base: Value, k: int) -> Value:
         """Return member k of a record."""
-        assert isinstance(whole.type, Record)
-        code = f"{whole.code}.{whole.type.field(k)}"
-        return Value(code, whole.type.members[k], roots=whole.roots)
+        assert isinstance(base.type, Record)
+        code = f"{base.code}.{base.type.field(k)}"
+        return Value(code, base.type.members[k], roots=base.roots)
 
     def number(self, node: ast.expr, type: Number) -> str:
         """Translate an expression that must be a number of this type."""
-        found = self.expression(node)
-        if found.type is not type:
-            raise self.fail(node, f"must be {type}, is {found.type}")
-        return found.code
+        translated = self.expression(node)
+        if translated.type is not type:
+            raise self.fail(node, f"must be {type}, is {translated.type}")
+        return translated.code
 
     def condition(self, node: ast.expr) -> str:
         """Translate a condition."""
-        found = self.expression(node)
-        if found.type is not BOOL:
-            raise self.fail(node, f"a condition must be a bool, is {found.type}")
-        return found.code
+        translated = self.expression(node)
+        if translated.type is not BOOL:
+            raise self.fail(node, f"a condition must be a bool, is {translated.type}")
+        return translated.code
 
     def visit_unaryop(self, node: ast.UnaryOp) -> Value:
         """Translate `-x` and `not x`."""
@@ -308,8 +308,8 @@ class Expressions:
     def visit_compare(self, node: ast.Compare) -> Value:
         """Translate comparisons, chained ones too."""
         if isinstance(node.ops[0], ast.In | ast.NotIn) and len(node.ops) == 1:
-            found = self.among(self.expression(node.left), node.comparators[0], node)
-            return found if isinstance(node.ops[0], ast.In) else Value(f"(!{found.code})", BOOL)
+            result = self.among(self.expression(node.left), node.comparators[0], node)
+            return result if isinstance(node.ops[0], ast.In) else Value(f"(!{result.code})", BOOL)
         values = [self.expression(v) for v in (node.left, *node.comparators)]
         parts = []
         for a, op, b in zip(values, node.ops, values[1:], strict=False):
@@ -354,10 +354,10 @@ class Expressions:
             case ast.Name(id="min" | "max" as name):
                 return self.extreme(name, node)
             case ast.Name(id="abs"):
-                found = self.expression(node.args[0])
-                if not isinstance(found.type, Number) or found.type not in ARITHMETIC_TYPES:
+                operand = self.expression(node.args[0])
+                if not isinstance(operand.type, Number) or operand.type not in ARITHMETIC_TYPES:
                     raise self.fail(node, "abs is of numbers")
-                return Value(f"abs_{found.type.code}({found.code})", found.type)
+                return Value(f"abs_{operand.type.code}({operand.code})", operand.type)
             case ast.Name(id="int" | "float" as name):
                 return self.convert(INT if name == "int" else DOUBLE, node)
             case ast.Attribute(value=ast.Name(id="np" | "math"), attr=name):
@@ -368,27 +368,27 @@ class Expressions:
                 return self.view(self.expression(value), self.expression(node.args[0]), node)
         raise self.fail(node, "not a function of kernels")
 
-    def view(self, found: Value, to: Value, node: ast.Call) -> Value:
+    def view(self, array: Value, to: Value, node: ast.Call) -> Value:
         """Translate the view of an array of float64 as numbers of half the size."""
         kind = to.type.value if isinstance(to.type, TypeName) else None
-        if found.type != Array(DOUBLE, 1) or kind not in (SINGLE, SHORT):
+        if array.type != Array(DOUBLE, 1) or kind not in (SINGLE, SHORT):
             raise self.fail(node, "only float64 is viewed, as float32 or int32")
         type = Array(kind, 1)
-        code = f"(({type.c}){{({kind.c} *){found.code}.p, 2 * {found.code}.n0}})"
-        return Value(code, type, roots=found.roots)
+        code = f"(({type.c}){{({kind.c} *){array.code}.p, 2 * {array.code}.n0}})"
+        return Value(code, type, roots=array.roots)
 
     def convert(self, to: Number, node: ast.Call) -> Value:
         """Translate the conversion of a number to another type."""
-        found = self.expression(node.args[0])
-        if not isinstance(found.type, Number):
-            raise self.fail(node, f"{found.type} is no number")
-        return found if found.type is to else Value(f"({to.c})({found.code})", to)
+        operand = self.expression(node.args[0])
+        if not isinstance(operand.type, Number):
+            raise self.fail(node, f"{operand.type} is no number")
+        return operand if operand.type is to else Value(f"({to.c})({operand.code})", to)
 
     def extreme(self, name: str, node: ast.Call) -> Value:
         """Translate `min` and `max` of two or more."""
-        found = [self.expression(a) for a in node.args]
-        best = found[0]
-        for other in found[1:]:
+        operands = [self.expression(a) for a in node.args]
+        best = operands[0]
+        for other in operands[1:]:
             both = self.align(best, other, node)
             best = Value(f"{name}_{both.code}({best.code}, {other.code})", both)
         return best
@@ -397,10 +397,10 @@ class Expressions:
         """Translate functions of NumPy and of math."""
         if name in ("empty", "zeros"):
             return self.allocate(name, node)
-        found = [self.expression(a) for a in node.args]
-        if name not in FUNCTIONS or any(f.type not in ARITHMETIC_TYPES for f in found):
+        operands = [self.expression(a) for a in node.args]
+        if name not in FUNCTIONS or any(f.type not in ARITHMETIC_TYPES for f in operands):
             raise self.fail(node, "not a function of kernels")
-        return Value(f"{FUNCTIONS[name]}({', '.join(f.code for f in found)})", DOUBLE)
+        return Value(f"{FUNCTIONS[name]}({', '.join(f.code for f in operands)})", DOUBLE)
 
     def allocate(self, name: str, node: ast.Call) -> Value:
         """Translate a new array: on the stack if its size is known, else from the arena."""
@@ -442,42 +442,42 @@ class Expressions:
 
     def call_kernel(self, callee: Any, node: ast.Call) -> Value:
         """Translate the call of another kernel, or the making of a named tuple."""
-        found = [self.expression(a) for a in node.args]
+        arguments = [self.expression(a) for a in node.args]
         if isinstance(callee, builtins.type) and hasattr(callee, "_fields"):
-            return self.named_tuple(callee, found, node)
+            return self.named_tuple(callee, arguments, node)
         source = self.whole.find(callee)
         if source is None:
             raise self.fail(node, "not a kernel")
-        return self.invoke(source, found, node)
+        return self.invoke(source, arguments, node)
 
-    def named_tuple(self, made: Any, found: list[Value], node: ast.expr) -> Value:
+    def named_tuple(self, made: Any, arguments: list[Value], node: ast.expr) -> Value:
         """Translate the making of a named tuple from the values of its members."""
-        if len(found) != len(made._fields):
+        if len(arguments) != len(made._fields):
             raise self.fail(node, f"{made.__name__} has {len(made._fields)} members")
-        type = Record(tuple(f.type for f in found), tuple(made._fields), made.__name__)
+        type = Record(tuple(f.type for f in arguments), tuple(made._fields), made.__name__)
         if f"{type.label}.__rmul__" in self.whole.methods and {*type.members} != {DOUBLE}:
             raise self.fail(node, f"members of {type.label} are floats")
-        return self.record(type, found)
+        return self.record(type, arguments)
 
-    def method(self, name: str, found: list[Value], node: ast.expr) -> Value:
+    def method(self, name: str, arguments: list[Value], node: ast.expr) -> Value:
         """Translate an operator on a record, the first of these values."""
-        label = found[0].type.label if isinstance(found[0].type, Record) else ""
+        label = arguments[0].type.label if isinstance(arguments[0].type, Record) else ""
         source = self.whole.methods.get(f"{label}.{name}")
         if source is None:
             raise self.fail(node, f"no arithmetic: {label or 'a tuple'} has no {name}")
-        return self.invoke(source, found, node)
+        return self.invoke(source, arguments, node)
 
-    def invoke(self, source: Source, found: list[Value], node: ast.expr) -> Value:
+    def invoke(self, source: Source, arguments: list[Value], node: ast.expr) -> Value:
         """Translate the call of a kernel with these values."""
-        if len(found) != len(source.parameters):
+        if len(arguments) != len(source.parameters):
             raise self.fail(node, f"{source.tree.name} has {len(source.parameters)} parameters")
-        made = self.whole.instance(source, tuple(f.type for f in found))
+        made = self.whole.instance(source, tuple(f.type for f in arguments))
         self.made.allocates |= made.allocates
         self.made.loops |= made.loops
-        for argument, parameter in zip(found, source.parameters, strict=True):
+        for argument, parameter in zip(arguments, source.parameters, strict=True):
             if parameter in made.writes:
                 self.made.writes |= argument.roots
-        codes = [f.code for f in found]
+        codes = [f.code for f in arguments]
         if made.allocates:
             codes.insert(0, "arena")
         return Value(f"{made.name}({', '.join(codes)})", made.returns)

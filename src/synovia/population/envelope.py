@@ -157,7 +157,7 @@ def hinge_limit(data: Mapping[str, Any]) -> Limit:
             normal = np.zeros(3)
             normal[[0, column]] = first - last, f1 - f0
             normals += [normal, normal * [-1.0, 1.0, 1.0]][: 2 if column == 1 else 1]
-    # Parallel normals, of which there are some where a range does not change, count once. Without
+    # Parallel normals, which occur where a range does not change, count once. Without
     # `return_index`, `unique` imports masked arrays.
     rounded = np.round(unit(normals), 12)
     axes = rounded[np.unique(rounded, axis=0, return_index=True)[1]]

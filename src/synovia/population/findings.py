@@ -45,7 +45,7 @@ FOOT_AXES = (
     ("inversion", "eversion", -FORWARD),
     ("inward rotation", "outward rotation", -UP),
 )
-"""The words for rotations of a left foot, which has Euler angles, in both directions of axes."""
+"""Words for the rotations of a left foot (Euler angles), in both directions of each axis."""
 LIMB_TERMS = (("abduction", "adduction"), ("flexion", "extension"))
 """Terms for moving a limb outwards and forwards."""
 SHARED = np.radians(10.0)  # rotations that differ by more before and after sharing get a remark

@@ -29,10 +29,10 @@ FACE_AXES = np.array([UP, LEFT, FORWARD])  # outwards with the left eye, down, r
 # Allowances in degrees: rigs place hinge axes and tips of fingers by eye.
 SPREAD_BENT = 12.0  # spread that is left with the base joint (MCP) at 90
 BASE_TWIST = 25.0  # of the base joint; collateral ligaments allow about 15
-HINGE_SIDE, HINGE_TWIST = 15.0, 15.0  # of the other two joints of a finger, which are hinges
+HINGE_SIDE, HINGE_TWIST = 15.0, 15.0  # of a finger's other two joints (hinges)
 THUMB_SIDE, THUMB_TWIST = 60.0, 30.0  # rigs bend thumbs about axes that differ by 90
 THUMB_TILT = 35.0  # from the index finger to the middle of what the metacarpal reaches
-THUMB_ROLL = 50.0  # of the metacarpal; it turns by about 20 when it opposes
+THUMB_ROLL = 50.0  # of the metacarpal; it rotates by about 20 in opposition
 JAW = {"closing": 5.0, "side": 15.0, "roll": 10.0}  # 9 to 12 mm sideways are about 8
 EYE_ROLL = 15.0  # torsion by Listing's law is below 10
 COUPLING = 2.0 / 3.0  # flexion of the last joint (DIP) for one degree of the joint before (PIP)

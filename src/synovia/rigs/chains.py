@@ -131,7 +131,7 @@ def _best_assignment(limb: str, path: Sequence[Candidate]) -> Chain:
     partials = [_Partial()]
     for candidate, after in zip_longest(path, path[1:]):
         if after is not None and after.word == candidate.word:
-            continue  # of two joints with the same name, the second is the bone
+            continue  # if two joints have the same name, the second is the bone
         partials += [
             _Partial(partial.score + gain, (*partial.parts, (candidate, bone)))
             for partial in partials

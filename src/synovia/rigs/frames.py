@@ -21,13 +21,13 @@ TRUNK = ("hips", "chest")
 ENDS = ("head", "leftFoot", "rightFoot")
 """Bones that gravity always aligns."""
 MAX_LEAN = np.radians(35.0)  # of a bone where it stands most often
-MAX_FOOT_TURN = np.radians(15.0)  # by which gravity rotates a foot; ground may slope, heels lift
+MAX_FOOT_TURN = np.radians(15.0)  # largest correction of a foot by gravity; ground may slope
 MAX_FOOT_ZERO = np.radians([30.0, 25.0])  # of a foot's zero: lift and rotation of its median
 LEAN_WIDTH = np.radians(6.0)  # bandwidth of the mode of directions
 STILL = np.radians(0.5)  # rotations below this are noise of a held pose
 MODE_STARTS, MODE_STEPS = 100, 50  # mean shift converges in a few steps from the best start
 SETTLED = 0.6  # of ends without a rest pose that gravity, a median or knuckles align
-SCAPULA = 0.3  # of a shoulder blade in the role of a collarbone, which rotates less
+SCAPULA = 0.3  # confidence of a shoulder blade in the role of a collarbone, which rotates less
 LEANING = 0.35  # of a head or foot that leans too far for gravity to align it
 HINGE_BONES = {"elbow": ("UpperArm", "LowerArm"), "knee": ("UpperLeg", "LowerLeg")}
 BENT = np.radians([25.0, 155.0])  # elbows and knees in this range show their axis

@@ -90,8 +90,8 @@ def words_of(skeleton: Skeleton) -> list[Word]:
     A first or last word that most joints of a tree share is ignored. If some bones are marked as
     deforming (DEF-), the others are controls.
     """
-    known = vocabulary()
-    tokens = [_tokens(name, known) for name in skeleton.names]
+    lexicon = vocabulary()
+    tokens = [_tokens(name, lexicon) for name in skeleton.names]
     has_axes = any({"pitch", "yaw"} & set(name_tokens) for name_tokens in tokens)
     trees: list[list[int]] = []  # for each joint, all joints of its tree
     for joint, parent in enumerate(skeleton.parents.tolist()):
@@ -99,8 +99,8 @@ def words_of(skeleton: Skeleton) -> list[Word]:
         trees[joint].append(joint)
     for root in np.flatnonzero(skeleton.parents < 0):
         for position in (0, -1):
-            _drop_shared(tokens, trees[root], position, known)
-    words = [_parse(name_tokens, has_axes, known) for name_tokens in tokens]
+            _drop_shared(tokens, trees[root], position, lexicon)
+    words = [_parse(name_tokens, has_axes, lexicon) for name_tokens in tokens]
     if any(word.deform and word.side and word.key for word in words):
         words = [word if word.deform else Word() for word in words]
     return words
@@ -112,9 +112,9 @@ def animal_joints(skeleton: Skeleton) -> tuple[list[str], list[str], list[str]]:
     Front and hind legs count only if two of their parts are named; one may be a muscle.
     """
     animals, legs, avatars = [], [], []
-    parts, known = set[str](), vocabulary()
+    parts, lexicon = set[str](), vocabulary()
     for name in skeleton.names:
-        tokens = _tokens(name, known)
+        tokens = _tokens(name, lexicon)
         if _NO_BONES.intersection(tokens):
             continue
         words = {*tokens, *map("".join, pairwise(tokens))}
@@ -128,13 +128,13 @@ def animal_joints(skeleton: Skeleton) -> tuple[list[str], list[str], list[str]]:
     return animals, legs if len(parts) > 1 else [], avatars
 
 
-def _tokens(name: str, known: Vocabulary) -> list[str]:
+def _tokens(name: str, lexicon: Vocabulary) -> list[str]:
     """Return the words and numbers of a name, in lower case; Japanese names in English."""
     text = _without_namespace(unicodedata.normalize("NFKC", name))
     if re.search(r"[\u3040-\u9fff]", text):
         side = {"左": "left", "右": "right"}.get(text[0], "")
         stem = re.sub(r"\d", "", text[1:] if side else text)
-        words = [side, known.synonyms.get(stem, stem), "twist" if "捩" in stem else ""]
+        words = [side, lexicon.synonyms.get(stem, stem), "twist" if "捩" in stem else ""]
         return [word for word in (*words, *re.findall(r"\d+", text)) if word]
     text = re.sub(r"\[[^\]]*\]", "", text)  # NPC L Thigh [LThg]
     text = re.sub(r"([LR])U(?=Arm|Leg)", r"\1Upper", re.sub(r"([LR])F(?=Arm)", r"\1Fore", text))
@@ -148,7 +148,7 @@ def _without_namespace(name: str) -> str:
 
 
 def _drop_shared(
-    tokens: list[list[str]], joints: Sequence[int], position: int, known: Vocabulary
+    tokens: list[list[str]], joints: Sequence[int], position: int, lexicon: Vocabulary
 ) -> None:
     """Remove, in place, unknown first (0) or last (-1) words that most names share."""
     for _ in range(_SHARED_WORDS):
@@ -157,20 +157,20 @@ def _drop_shared(
         if len(joints) < _MIN_JOINTS or not shared or shared[0][1] < _SHARE * len(joints):
             return
         word = shared[0][0]
-        means_something = word in known or word in _ALL_SIDE_WORDS | _LEVELS or word.isdigit()
-        if means_something or [word] in known.ignored:
+        means_something = word in lexicon or word in _ALL_SIDE_WORDS | _LEVELS or word.isdigit()
+        if means_something or [word] in lexicon.ignored:
             return
         for joint in long:
             if tokens[joint][position] == word:
                 del tokens[joint][position]
 
 
-def _parse(tokens: list[str], has_axes: bool, known: Vocabulary) -> Word:
+def _parse(tokens: list[str], has_axes: bool, lexicon: Vocabulary) -> Word:
     """Return the meaning of a name from its tokens; `has_axes` if joints are named after axes."""
     deform = "def" in tokens[:1]
     if _NO_BONES.intersection(tokens):
         return Word()
-    tokens = _drop_prefixes(tokens, known)
+    tokens = _drop_prefixes(tokens, lexicon)
     numbers = tuple(token for token in tokens if token.isdigit())
     words = [
         token
@@ -179,12 +179,12 @@ def _parse(tokens: list[str], has_axes: bool, known: Vocabulary) -> Word:
     ]
     if len(numbers) == 1 and len(tokens) == 2 and tokens[0].removeprefix("v") in _VERTEBRAE:
         key = _VERTEBRAE[tokens[0].removeprefix("v")]
-        return Word(key=key, numbers=numbers, deform=deform, part=known.torso[key])
+        return Word(key=key, numbers=numbers, deform=deform, part=lexicon.torso[key])
     twist = bool(_TWISTS.intersection(words)) and not (has_axes and _AXES.intersection(words))
     numbers += tuple(token for token in words if token in _AXES)
-    side, words = _split_side([token for token in words if token not in _TWISTS | _AXES], known)
-    finger = _finger(words, numbers, known)
-    key, exact = _longest_known(words, known)
+    side, words = _split_side([token for token in words if token not in _TWISTS | _AXES], lexicon)
+    finger = _finger(words, numbers, lexicon)
+    key, exact = _longest_known(words, lexicon)
     if finger:
         key = ""
     return Word(
@@ -196,15 +196,15 @@ def _parse(tokens: list[str], has_axes: bool, known: Vocabulary) -> Word:
         finger,
         palm=finger not in ("", "Thumb") and bool(_PALM_WORDS.intersection(words)),
         deform=deform,
-        bones=known.limbs.get(key, {}) if side else {},
-        part="" if side else known.torso.get(key, ""),
+        bones=lexicon.limbs.get(key, {}) if side else {},
+        part="" if side else lexicon.torso.get(key, ""),
     )
 
 
-def _drop_prefixes(tokens: list[str], known: Vocabulary) -> list[str]:
+def _drop_prefixes(tokens: list[str], lexicon: Vocabulary) -> list[str]:
     """Return tokens without prefixes of programs and the numbers after them."""
     while len(tokens) > 1:
-        phrase = next((p for p in known.ignored if tokens[: len(p)] == p), None)
+        phrase = next((p for p in lexicon.ignored if tokens[: len(p)] == p), None)
         if phrase is None:
             break
         tokens = tokens[len(phrase) :]
@@ -213,7 +213,7 @@ def _drop_prefixes(tokens: list[str], known: Vocabulary) -> list[str]:
     return tokens
 
 
-def _split_side(words: list[str], known: Vocabulary) -> tuple[str, list[str]]:
+def _split_side(words: list[str], lexicon: Vocabulary) -> tuple[str, list[str]]:
     """Return the side, empty if none or both are named, and the words without it."""
     sides = [side for side in SIDES if _SIDE_WORDS[side].intersection(words)]
     if sides:
@@ -223,27 +223,27 @@ def _split_side(words: list[str], known: Vocabulary) -> tuple[str, list[str]]:
         for side in SIDES:
             for mark in (side, side[0]):
                 for bare in (word.removeprefix(mark), word.removesuffix(mark)):
-                    if word not in known and bare != word and bare in known:
+                    if word not in lexicon and bare != word and bare in lexicon:
                         return side, [*words[:position], bare, *words[position + 1 :]]
     return "", words
 
 
-def _longest_known(words: Sequence[str], known: Vocabulary) -> tuple[str, bool]:
+def _longest_known(words: Sequence[str], lexicon: Vocabulary) -> tuple[str, bool]:
     """Return the longest known word that ends the name, and True if it is the whole name."""
     for start in range(len(words)):
         key = "".join(words[start:])
-        if key in known:
+        if key in lexicon:
             return key, start == 0
     return "", False
 
 
-def _finger(words: Sequence[str], numbers: Sequence[str], known: Vocabulary) -> str:
+def _finger(words: Sequence[str], numbers: Sequence[str], lexicon: Vocabulary) -> str:
     """Return the finger that a name means, such as "Thumb"; empty for none."""
     if {"foot", "toe", "toes"}.intersection(words):
         return ""
     for word in words:
-        if word in known.fingers:
-            return known.fingers[word]
+        if word in lexicon.fingers:
+            return lexicon.fingers[word]
     if "finger" in words and numbers:
         # finger1-1 belongs to the thumb, as do Biped's Finger0 and Finger01.
         index = int(numbers[0]) - 1 if len(numbers) > 1 else int(numbers[0][0])

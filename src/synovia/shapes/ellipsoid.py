@@ -13,7 +13,7 @@ from ..kernels.layout import ELLIPSOID
 from .polytope import CYLINDER
 from .region import THIN, Convex, check_margin, sample_points
 
-NOISE = 1e-3  # what is thinner than this, as a share of the longest axis, is noise
+NOISE = 1e-3  # thinner axes, as a share of the longest, are noise
 
 
 @dataclass(frozen=True, eq=False)

@@ -169,7 +169,7 @@ def other_side(name: str) -> str:
 
 
 def other_sides(name: str) -> Iterator[str]:
-    """Yield possible names of a joint's partner, the most certain first.
+    """Yield possible names of a joint's partner, ordered from most to least certain.
 
     Left and right are exchanged, then separate letters L and R ("L_Arm", "arm.l", "Bip01 R Foot"),
     then those at the beginning or end of a name ("LThumb", "lhumerus", "ArmR").

@@ -53,7 +53,7 @@ class Skeleton:
     channels: tuple[tuple[str, ...], ...] = ()
     """Channels of each joint in a file; by default six for roots, Z, X, Y rotation for others."""
     end_parents: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """(E,): joints of the end sites, which are the tips of bones."""
+    """(E,): joints of the end sites (tips of bones)."""
     end_offsets: Vectors = field(default_factory=lambda: np.zeros((0, 3)))
     """(E, 3): from those joints to the end sites."""
     rest_rotations: Quats = field(default_factory=lambda: np.zeros((0, 4)))
@@ -122,7 +122,7 @@ class Skeleton:
         return np.concatenate([children, self.end_offsets[self.end_parents == joint]])
 
     def path_to_root(self, joint: int) -> list[int]:
-        """Return the indices of a joint and its ancestors, the root last; empty for -1."""
+        """Return the indices of a joint and its ancestors, up to the root; empty for -1."""
         path = []
         while joint >= 0:
             path.append(joint)
@@ -175,7 +175,7 @@ class Pose:
             object.__setattr__(self, name, locked)
 
     def with_rotations(self, rotations: Quats) -> Pose:
-        """Return this pose with other unit rotations of the same shape, which are not checked."""
+        """Return this pose with other unit rotations of the same shape, without a check."""
         pose = object.__new__(Pose)
         rotations.flags.writeable = False
         object.__setattr__(pose, "rotations", rotations)

@@ -49,7 +49,7 @@ Kind = TypeVar("Kind", list[Clip], LimitModel)
 
 @dataclass(frozen=True, kw_only=True)
 class SendRequest:
-    """A piece of a file: the upload's id, the file's name and its size in bytes."""
+    """A piece of a file, with the upload's id, and the file's name and size in bytes."""
 
     upload: str
     name: str

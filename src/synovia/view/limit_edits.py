@@ -190,7 +190,7 @@ class MoveVisible(ConeEdit):
 
 @dataclass(frozen=True, kw_only=True)
 class Twist(ConeEdit):
-    """Set the limits of the twist at a point, or at the visible point, which has no index."""
+    """Set the limits of the twist at the point `index`, or at the visible point without one."""
 
     edit: Literal["twist"]
     index: int | None
@@ -262,7 +262,7 @@ class Brush(LimitEdit):
     """Rotation vectors from the limit's reference."""
     radius_deg: float
     amount_deg: float
-    """Distance by which the centre moves out; negative to pull in."""
+    """Outward displacement of the centre; negative to pull in."""
 
     def apply(self, limit: Limit) -> Limit:
         _check_sculptable(limit)

@@ -54,7 +54,7 @@ class Leftover:
 
 @dataclass(frozen=True, kw_only=True)
 class State:
-    """What all pages show of the limits: which joints have some, what can be undone, the file."""
+    """State of the limits on all pages: limited joints, undo and redo, the file."""
 
     limited: list[int]
     grouped: list[int]

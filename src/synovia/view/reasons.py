@@ -99,8 +99,8 @@ def kept_samples(scene: Scene, name: str) -> tuple[learn.Sample, ...]:
     if scene.source is None or name not in scene.names or name not in scene.model.limits:
         return ()
     source = scene.names[name]
-    given, above = scene.source.limits.get(source), scene.model.limits[name].relative_to
-    if given is not None and given.relative_to != (above and scene.names.get(above)):
+    source_limit, above = scene.source.limits.get(source), scene.model.limits[name].relative_to
+    if source_limit is not None and source_limit.relative_to != (above and scene.names.get(above)):
         return ()
     samples = scene.source.samples.get(source, ())
     return tuple(sample for sample in samples if len(sample.rotations))
@@ -111,14 +111,16 @@ def observed_rotations(session: Session, request: ObservedRequest) -> Observed:
 
     If there are more, performers get equal shares, as far as they have enough rotations.
     """
-    kept = kept_samples(session.scene, request.joint)
-    performers = sorted({sample.performer for sample in kept})
-    clips = list(dict.fromkeys(sample.clip for sample in kept))
-    lengths = [len(each.rotations) for each in kept]
-    whose = np.repeat(np.array([performers.index(each.performer) for each in kept], int), lengths)
-    clip = np.repeat(np.array([clips.index(each.clip) for each in kept], int), lengths)
-    frames = np.concatenate([np.zeros(0, int), *(each.frames for each in kept)])
-    rotations = np.concatenate([np.zeros((0, 4)), *(each.rotations for each in kept)])
+    samples = kept_samples(session.scene, request.joint)
+    performers = sorted({sample.performer for sample in samples})
+    clips = list(dict.fromkeys(sample.clip for sample in samples))
+    lengths = [len(sample.rotations) for sample in samples]
+    whose = np.repeat(
+        np.array([performers.index(sample.performer) for sample in samples], int), lengths
+    )
+    clip = np.repeat(np.array([clips.index(sample.clip) for sample in samples], int), lengths)
+    frames = np.concatenate([np.zeros(0, int), *(sample.frames for sample in samples)])
+    rotations = np.concatenate([np.zeros((0, 4)), *(sample.rotations for sample in samples)])
     counts = np.bincount(whose, minlength=len(performers))
     shown = _some_of_each(whose, counts, request.most)
     return Observed(
@@ -149,16 +151,16 @@ def _some_of_each(whose: Ints, counts: Ints, most: int) -> Ints:
 
 def nearest_sample(scene: Scene, name: str, rotation: Quats) -> NearestSample | None:
     """Return the kept sample of a joint nearest to a rotation (4,); None without samples."""
-    kept = kept_samples(scene, name)
-    if not kept:
+    samples = kept_samples(scene, name)
+    if not samples:
         return None
-    indices = [int(np.abs(sample.rotations @ rotation).argmax()) for sample in kept]
+    indices = [int(np.abs(sample.rotations @ rotation).argmax()) for sample in samples]
     angles = [
         float(quat.angle_between(rotation, sample.rotations[index]))
-        for sample, index in zip(kept, indices, strict=True)
+        for sample, index in zip(samples, indices, strict=True)
     ]
     best = int(np.argmin(angles))
-    sample, index = kept[best], indices[best]
+    sample, index = samples[best], indices[best]
     return NearestSample(
         performer=sample.performer,
         clip=sample.clip,
@@ -184,8 +186,8 @@ def observed_pose(session: Session, request: ObservedPoseRequest) -> ObservedPos
     def has(clip: Clip) -> bool:
         if not (0 <= at < clip.frames and same_tree(clip.skeleton, skeleton)):
             return False
-        seen = path.relative_rotation(clip.pose.rotations[at])
-        return float(quat.angle_between(seen, rotation)) < SAME
+        relative = path.relative_rotation(clip.pose.rotations[at])
+        return float(quat.angle_between(relative, rotation)) < SAME
 
     shown = PurePath(scene.clip.name).stem == PurePath(request.clip).stem
     shown = shown and has(scene.clip)
@@ -251,20 +253,24 @@ def explain(session: Session, request: JointPoseRequest) -> Why:
     scene, name = session.scene, request.joint
     model, pose = _deciding(scene.model, name, pose_from(scene, request))
     path = lineage(model.skeleton, name, model.limits[name].relative_to)
-    limit, seen = limit_in_pose(model, name, pose), path.relative_rotation(pose.rotations)
-    legal, outside, held_by = limit.nearest_rotation(seen), limit.violation(seen), None
+    limit, relative = limit_in_pose(model, name, pose), path.relative_rotation(pose.rotations)
+    legal, outside, held_by = limit.nearest_rotation(relative), limit.violation(relative), None
     dependent = model.dependents.get(name)
-    if dependent is not None and not limit.contains(seen) and dependent.limit.contains(seen):
+    if (
+        dependent is not None
+        and not limit.contains(relative)
+        and dependent.limit.contains(relative)
+    ):
         held_by = dependent.driver  # another rotation of that would make the joint legal
     placed = _limb_of(model, name, pose)
     if placed is not None:
         limb, limbs = placed
         legal = limb.project_each(limbs, limbs[:, 1])[0, limb.joints.index(name)]
-        outside = quat.angle_between(legal, seen)
+        outside = quat.angle_between(legal, relative)
         if limb.tight_muscle(name, limbs) is not None:
             held_by = limb.joints[1]
     bone = bone_of(scene, scene.clip.skeleton.index(name))
-    swing, twist = quat.swing_twist(quat.mul(quat.inverse(legal), seen), bone)
+    swing, twist = quat.swing_twist(quat.mul(quat.inverse(legal), relative), bone)
     rotations = np.array(pose.rotations)
     path.set_relative_rotation(rotations, legal)
     words, move = _in_words(scene, name, pose.with_rotations(rotations), pose)
@@ -278,7 +284,7 @@ def explain(session: Session, request: JointPoseRequest) -> Why:
         held_by=held_by,
         legal=legal.tolist(),
         bone=bone.tolist(),
-        nearest=nearest_sample(scene, name, seen),
+        nearest=nearest_sample(scene, name, relative),
     )
 
 
@@ -311,26 +317,26 @@ def _limb_of(model: LimitModel, name: str, pose: Pose) -> tuple[Limb, Quats] | N
 
 def _in_words(scene: Scene, name: str, legal: Pose, pose: Pose) -> tuple[str | None, str | None]:
     """Return the common name of a joint, and how it moves from one pose to another, if known."""
-    known = alignment_of(scene.clip)
-    role = None if known is None else _role_moved_by(known, name)
-    if known is None or role is None:
+    alignment = alignment_of(scene.clip)
+    role = None if alignment is None else _role_moved_by(alignment, name)
+    if alignment is None or role is None:
         return None, None
-    start, end = (_canonical_rotation(known, role, each) for each in (legal, pose))
+    start, end = (_canonical_rotation(alignment, role, rotated) for rotated in (legal, pose))
     return joint_name(role), describe_move(role, start, end) or None
 
 
-def _role_moved_by(known: Alignment, name: str) -> str | None:
+def _role_moved_by(alignment: Alignment, name: str) -> str | None:
     """Return the role of the nearest bone below a joint whose clinical angles the joint changes.
 
     Several joints may change the angles of one bone: an elbow may have a joint for flexion and one
     for pronation, and a neck may have seven.
     """
-    skeleton, roles = known.rig.skeleton, known.rig.roles
+    skeleton, roles = alignment.rig.skeleton, alignment.rig.roles
     joint = skeleton.index(name)
     distances = {}
     for role, above in MEASURED_FROM.items():
         bone = role.removeprefix("left").removeprefix("right")
-        if bone not in JOINT_NAMES or not {role, above} <= known.frames.keys():
+        if bone not in JOINT_NAMES or not {role, above} <= alignment.frames.keys():
             continue
         path, fixed = (skeleton.path_to_root(skeleton.index(roles[end])) for end in (role, above))
         if joint in path and joint not in fixed:
@@ -338,14 +344,14 @@ def _role_moved_by(known: Alignment, name: str) -> str | None:
     return min(distances, key=distances.__getitem__, default=None)
 
 
-def _canonical_rotation(known: Alignment, role: str, pose: Pose) -> Quats:
+def _canonical_rotation(alignment: Alignment, role: str, pose: Pose) -> Quats:
     """Return the rotation (4,) of a bone in the frames of the canonical human.
 
     It is computed from world rotations, because the bone that it is measured from need not be an
     ancestor: a sternum is not an ancestor of a neck.
     """
-    skeleton, roles = known.rig.skeleton, known.rig.roles
+    skeleton, roles = alignment.rig.skeleton, alignment.rig.roles
     rotations = forward(skeleton, pose)[1]
     bone = rotations[skeleton.index(roles[role])]
     above = rotations[skeleton.index(roles[MEASURED_FROM[role]])]
-    return known.to_canonical(role, quat.mul(quat.inverse(above), bone))
+    return alignment.to_canonical(role, quat.mul(quat.inverse(above), bone))

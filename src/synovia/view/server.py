@@ -162,7 +162,7 @@ and browsers do not run text."""
 
 
 DEFLATE = {"level": 6, "memLevel": 8}
-"""Compression of the socket: that of gzip, which is much better than the library's default."""
+"""Compression of the socket, as in gzip; much better than the library's default."""
 MAX_PAGES = 32  # at a time
 KEEP_SECONDS = 0.5  # between checks for unsaved edits to keep
 REQUEST_SECONDS = 5.0  # in which a connection must have sent its request

@@ -124,7 +124,7 @@ export class ConeHandles {
       1,
     );
     this.visiblePoints.visible = this.sectors.visible = editing;
-    // Of several cones, the limit's rim shows only edges that no other cone covers.
+    // In a union of cones, the rim shows only edges that no other cone covers.
     this.edges.visible = editing && cones.length > 1;
     if (this.edges.visible) {
       const edges = cones.flatMap((cone) => listEdges(outline, cone));
@@ -163,7 +163,7 @@ export class ConeHandles {
     return directionOf(this.outline, key);
   }
 
-  /** Move instances to positions, of which there may be more or fewer. */
+  /** Move instances to positions, and change their number if it differs. */
   private placeInstances(things: Instances, places: Vector3[], size: number): Instances {
     let made = things;
     if (made.count !== places.length) {

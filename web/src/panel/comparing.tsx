@@ -13,9 +13,9 @@ import type { Store } from "../store";
 import { Button, FileChooser, Select } from "../ui";
 
 export class Comparing {
-  /** The answer for the picked joint. */
+  /** The comparison for the picked joint. */
   private comparison = signal<Comparison | undefined>(undefined);
-  /** The name of the other limit; undefined until the user chooses. */
+  /** The other limits: null for none, undefined until the user or the command line chooses. */
   private chosen = signal<ComparedLimits | null | undefined>(undefined);
   private latest = new Latest((joint: string) => this.request(joint));
 

@@ -21,7 +21,7 @@ export class DependencePanel {
   /** Which number the map shows; of two numbers, the first choice is their difference. */
   private choice = signal("");
   private radiusDeg = signal(RADIUS_DEG);
-  /** True if the numbers of the clip's frames are those before an edit. */
+  /** True if the numbers of the clip's frames are outdated by an edit. */
   private isStale = false;
   private isTurnWanted = false;
   private latestNumbers = new Latest((joint: number) => this.requestNumbers(joint));
@@ -56,18 +56,18 @@ export class DependencePanel {
     });
   }
 
-  /** Note that an edit has changed the limit, in the middle of a drag perhaps. */
+  /** Request the numbers again after an edit of the limit, also during a drag. */
   markStale(): void {
     this.isStale = true;
     if (this.known.peek()) void this.latestNumbers.send(this.store.picked.peek() ?? -1);
   }
 
-  /** True while a joint is picked that depends on its driver. */
+  /** True if `joint` is picked and depends on a driver. */
   private isShown(joint: number): boolean {
     return this.store.picked.peek() === joint && this.store.driver.peek() >= 0;
   }
 
-  /** The ends of the picked hinge in the pose. */
+  /** The picked hinge with its ends in the current pose. */
   private hingeHere(): Hinge | undefined {
     const hinge = this.store.region.value?.hinge;
     const [lowDeg, highDeg] = this.valuesDeg.value ?? [];
@@ -76,12 +76,12 @@ export class DependencePanel {
     return { ...hinge, lowDeg, highDeg };
   }
 
-  /** The edit that moves an end of a hinge where the driver is now; undefined for other limits. */
+  /** The edit that moves an end of a hinge near the driver's rotation; undefined for other limits. */
   endEdit(side: "low" | "high", deg: number): Edit | undefined {
     return this.known.value?.hinge ? this.numberEdit(side === "low" ? 0 : 1, deg) : undefined;
   }
 
-  /** The edit that makes the pose legal where the driver is now; undefined without a driver. */
+  /** The edit that makes the pose legal near the driver's rotation; undefined without a driver. */
   allowEdit(): Edit | undefined {
     if (this.store.driver.value < 0) return undefined;
     const pose = this.store.poseRequest();
@@ -137,7 +137,7 @@ export class DependencePanel {
   private async requestMap(joint: number): Promise<void> {
     const { store } = this;
     const matters = () => this.isShown(joint) && this.isMapWanted.peek();
-    // The first map is of any twist of the driver; if the twist matters, it is requested again.
+    // The first map is for any twist of the driver; if the twist matters, request it again.
     const pose = this.map.peek()?.twists && !store.isRecorded ? store.poseRequest() : null;
     const request = { joint: store.nameOf(joint), pose };
     const map = await store.connection.askWhile(matters, "map", request);
@@ -151,7 +151,7 @@ export class DependencePanel {
     return labels.length === 2 ? ["Range", ...labels] : labels;
   }
 
-  /** By direction, the number that the map shows. */
+  /** The number that the map shows for each direction, from the values of all numbers. */
   private mapValues(values: ArrayLike<number>): number[] {
     const count = this.known.value?.fields.length ?? 1;
     const choice = Math.max(this.choices.indexOf(this.choice.value), 0);
@@ -188,7 +188,7 @@ export class DependencePanel {
     stage.draw();
   }
 
-  /** Keep the map at the driver. */
+  /** Move the map to the driver, and show it once after it was requested. */
   private placeMap(): void {
     const { store } = this;
     const [sphere, driver] = [this.sphere.value, store.driver.value];

@@ -1,4 +1,4 @@
-// The limit in the space of rotation vectors, with observed rotations and the present one.
+// The limit in the space of rotation vectors, with observed rotations and the current one.
 
 import { effect, untracked } from "@preact/signals";
 import {
@@ -49,7 +49,7 @@ export class Inset {
   /** Created for the first region: a second WebGL context takes long to set up. */
   private renderer: WebGLRenderer | undefined;
   private contents = new Group();
-  /** The region that is legal now, if the limit depends on another joint. */
+  /** The surface of the currently legal region, if the limit depends on another joint. */
   private inner = new Group();
   private marker = new Mesh(new SphereGeometry(1, 16, 12), new MeshBasicMaterial());
   private region: Region | undefined;
@@ -102,12 +102,12 @@ export class Inset {
     return this.turntable.camera;
   }
 
-  /** True if the brush works on the surface. */
+  /** True if the brush can edit the surface. */
   get isSculpting(): boolean {
     return this.region?.sculptable === true && this.store.mode.peek() === "edit";
   }
 
-  /** Revert the stroke or the drag of the camera; return whether there was one. */
+  /** Revert the stroke or the camera's drag in progress; return true if there was one. */
   cancel(): boolean {
     if (!this.isBrushing) return this.turntable.cancel();
     this.isBrushing = false;
@@ -149,7 +149,7 @@ export class Inset {
     this.draw();
   }
 
-  /** The point of the surface under the mouse. */
+  /** The point of the surface under the mouse, a rotation vector; undefined without one. */
   private hitSurface({ offsetX, offsetY }: PointerEvent): Vector3 | undefined {
     if (!this.surface) return undefined;
     const { clientWidth, clientHeight } = this.canvas;
@@ -189,7 +189,7 @@ export class Inset {
     } else this.draw();
   }
 
-  /** Show the region that is legal now, of a limit that depends on another joint. */
+  /** Show the currently legal region of a limit that depends on another joint. */
   private showHere(region: Region | undefined): void {
     for (const thing of this.inner.children) (thing as Surface).geometry.dispose();
     this.inner.clear();
@@ -198,7 +198,7 @@ export class Inset {
     this.draw();
   }
 
-  /** Make the limit pale around the region that is legal now. */
+  /** Draw the limit paler if the currently legal region is shown as well. */
   private updateOpacity(): void {
     const share = this.inner.children.length ? PALE : 1;
     for (const thing of this.contents.children)
@@ -215,7 +215,7 @@ export class Inset {
     this.draw();
   }
 
-  /** Show as much as the present rotation needs, however far outside it is. */
+  /** Enlarge the view if necessary to show the current rotation. */
   private includeMarker(): void {
     const away = this.marker.position.distanceTo(this.framed.center);
     if (!this.region || away <= this.framed.radius) return;
@@ -223,7 +223,7 @@ export class Inset {
     this.reframe();
   }
 
-  /** The rotation vector from the reference; of the two, the one nearer to the region. */
+  /** The rotation vector from the reference; of its two forms, the one nearer to the region. */
   private nearestVector(rotation: Quaternion): Vector3 {
     const reference = this.region?.reference.clone().invert() ?? new Quaternion();
     const folded = rotationVector(reference.multiply(rotation));
@@ -267,7 +267,7 @@ export class Inset {
 
 type Surface = Mesh<BufferGeometry, MeshLambertMaterial>;
 
-/** The boundary of a region among rotations: its back, and its front. */
+/** Meshes of the boundary of a region: its back faces, and its front faces. */
 function createSurface({ vectors, triangles }: Region): [Surface, Surface] {
   const shape = new BufferGeometry();
   shape.setAttribute("position", new BufferAttribute(vectors, 3));
@@ -280,7 +280,7 @@ function createSurface({ vectors, triangles }: Region): [Surface, Surface] {
   return [create(BackSide, BACK), create(FrontSide, FRONT)];
 }
 
-/** Lines about x, y and z through the reference, with a mark every 30 degrees. */
+/** Lines along x, y and z through the reference, with a mark every 30 degrees. */
 function createAxes(radius: number, theme: Theme): LineSegments {
   const points: Vector3[] = [];
   const step = Math.PI / 6;

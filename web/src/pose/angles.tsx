@@ -1,4 +1,4 @@
-// The picked joint's clinical angles: how far it can go along each axis, and sliders to set them.
+// The picked joint's clinical angles: their limits along each axis, and sliders to set them.
 
 import { computed, effect, signal } from "@preact/signals";
 import { Latest } from "../connection";
@@ -7,8 +7,8 @@ import type { ClinicalAngle, JointAngles } from "../protocol";
 import type { Store } from "../store";
 import { DragSlider, NumberField } from "../ui";
 
-const ROOM_DEG = 15; // of a slider beyond the limit's ends
-const ROUNDING_DEG = 0.1; // an angle that is less beyond its limit is at the limit
+const ROOM_DEG = 15; // extension of a slider beyond the ends of the limit
+const ROUNDING_DEG = 0.1; // an angle beyond its limit by less is at the limit
 
 interface Setting {
   joint: number;
@@ -29,7 +29,7 @@ export class AnglePanel {
 
   constructor(
     private store: Store,
-    /** True if limits are kept. */
+    /** True if angles that are set are clamped to the limits. */
     private keepsLimits: () => boolean,
   ) {
     if (store.isRecorded || !store.isHuman) return;
@@ -138,14 +138,14 @@ export class AnglePanel {
 const isBeyond = ({ isPossible, deg, lowDeg, highDeg }: ClinicalAngle): boolean =>
   !isPossible || deg > (highDeg ?? deg) + ROUNDING_DEG || deg < (lowDeg ?? deg) - ROUNDING_DEG;
 
-/** Ends of a slider: a little beyond the limit, and beyond the angle itself. */
+/** Ends of a slider in degrees: `ROOM_DEG` beyond the limit and the angle. */
 function sliderEnds({ deg, lowDeg, highDeg, leastDeg, mostDeg }: ClinicalAngle): [number, number] {
   const low = Math.min(lowDeg ?? leastDeg, deg) - ROOM_DEG;
   const high = Math.max(highDeg ?? mostDeg, deg) + ROOM_DEG;
   return [Math.max(Math.round(low), leastDeg), Math.min(Math.round(high), mostDeg)];
 }
 
-/** How far an angle is from both ends of its limit. */
+/** Text with the distances of an angle from both ends of its limit. */
 function describeRoom({ name, opposite, deg, lowDeg, highDeg, isPossible }: ClinicalAngle): string {
   if (!isPossible) return "no angle is possible here";
   const room = (end: number | null, word: string, sign: number) => {

@@ -14,7 +14,7 @@ const ENDS =
   "outside their limits turn red.";
 const MAX_NAMES = 3; // joints that are named in one line
 const MIN_DEG = 0.05; // smaller angles are rounding errors
-const MAX_OFF_DEG = 1; // a pose farther from what controls give is not theirs
+const MAX_OFF_DEG = 1; // the controls do not give a pose that is farther from theirs
 
 type Values = Record<string, number>;
 
@@ -22,7 +22,7 @@ export class Sliders {
   private values = signal<Values>({});
   private posed = signal<Pick<Posed, "clamped" | "gaps">>({ clamped: {}, gaps: {} });
   private offNote = signal("");
-  /** The pose that the sliders themselves have made. */
+  /** The latest pose that was set by the sliders. */
   private made: MadePose | undefined;
   /** Counts changes that make pending answers outdated. */
   private starts = 0;
@@ -57,7 +57,7 @@ export class Sliders {
     this.set(values, Symbol("reset"));
   }
 
-  /** Show the controls of a pose, which are fitted if they are not known. */
+  /** Show the controls of a pose. They are fitted if the pose does not have any. */
   private async show(made: MadePose): Promise<void> {
     const starts = ++this.starts;
     this.offNote.value = "";

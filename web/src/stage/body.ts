@@ -34,7 +34,7 @@ const UP = new Vector3(0, 1, 0);
 const BLOCKING = "#7c5cd6";
 const CROWDED_PX = 5; // room of a dot in a body, below which it is left out
 
-/** From a joint to the one it carries, or to the tip of its bone. */
+/** A bone from the joint `owner` to `child`, or to an end site. `tip` is relative to the owner. */
 export interface Bone {
   owner: number;
   child: number | undefined;
@@ -54,7 +54,7 @@ export function listBones(skeleton: Skeleton): Bone[] {
   return [...limbs, ...tips].filter(({ tip }) => tip.length() > 0);
 }
 
-/** Joints above all that belongs to a human, such as a root on the ground, which have no bones. */
+/** Common ancestors of all joints of a human, such as a root on the ground: they have no bones. */
 function jointsAboveBody({ parents, groups }: Skeleton): number[] {
   const paths = groups.flatMap((group, joint) => {
     const path: number[] = [];
@@ -68,7 +68,7 @@ function jointsAboveBody({ parents, groups }: Skeleton): number[] {
   });
 }
 
-/** "mesh" is the mesh of the clip's own file, "sticks" are drawn where drawing is slow. */
+/** "mesh" is the mesh of the clip's file; "sticks" are for slow machines. */
 export type Style = "bones" | "body" | "both" | "mesh" | "sticks";
 
 /** The meshes of a human, and how they attach to its skeleton. */
@@ -77,12 +77,12 @@ export interface Shapes {
   fit: BodyShape;
 }
 
-/** How much of the skin is seen where one looks straight at it, if the bones are to be seen. */
+/** Opacity of skin that faces the camera, if the bones are to be visible. */
 const VEIL = 0.2;
-/** Around a picked joint, as far as this share of the body's size, one sees the bones. */
+/** Radius around a picked joint in which bones are visible, as a share of the body's size. */
 const CLEARING = 0.15;
 
-/** What stands out: the picked joint, those outside or unusual, those that hold a goal back. */
+/** Highlighted joints: the picked one, those outside or unusual, those that block a goal. */
 export interface Marks {
   picked: number | undefined;
   outside: Set<number>;
@@ -109,7 +109,7 @@ function markOf(joint: number, marks: Marks): Mark | undefined {
 
 function ghostMaterial(): MeshStandardMaterial {
   const thin = { transparent: true, opacity: 0.4, depthWrite: false };
-  // A little farther off than it is: where it hardly differs, the body is seen and no mixture.
+  // Draw it a little farther away, so that the body hides it where both nearly coincide.
   const behind = { polygonOffset: true, polygonOffsetFactor: 4, polygonOffsetUnits: 8 };
   return new MeshStandardMaterial({ vertexColors: true, roughness: 0.6, ...thin, ...behind });
 }
@@ -119,11 +119,11 @@ export class Body {
   readonly bones: Bone[];
   readonly size: number;
   world: WorldPose = { positions: [], rotations: [] };
-  /** Where the tip of each bone is in the world. */
+  /** Positions of the bones' tips in the world. */
   tips: Vector3[] = [];
-  /** How long a pixel is in the world, which dots are measured by. */
+  /** Length of a pixel in the world, for the size of dots. */
   pixel = 0;
-  /** How far each joint is from the nearest one that it is joined to. */
+  /** Distance of each joint from its nearest parent or child. */
   private spacing: number[];
   private meshes: Mesh<BufferGeometry, MeshLambertMaterial>[] = [];
   private materials: Record<"body" | Mark, MeshLambertMaterial>;
@@ -149,9 +149,9 @@ export class Body {
     const reach = forwardKinematics(skeleton, restPose(skeleton)).positions;
     const longest = Math.max(...reach.map((point) => point.distanceTo(reach[0] as Vector3)), 0);
     this.spacing = skeleton.parents.map((parent, joint) => {
-      const near = [...(parent < 0 ? [] : [joint]), ...(skeleton.children[joint] ?? [])];
-      const away = near.map((each) => vectorAt(skeleton.offsets, each).length());
-      return Math.min(...away.filter((length) => length > 0));
+      const bones = [...(parent < 0 ? [] : [joint]), ...(skeleton.children[joint] ?? [])];
+      const lengths = bones.map((bone) => vectorAt(skeleton.offsets, bone).length());
+      return Math.min(...lengths.filter((length) => length > 0));
     });
     this.size = longest || lengths.at(-1) || 1;
     const material = (color: string) => new MeshLambertMaterial({ color });
@@ -168,14 +168,14 @@ export class Body {
     this.setStyle(this.style);
   }
 
-  /** How large the sphere at a joint is: nearly as its bone is long. */
+  /** Radius of the sphere at a joint: 0.8 of its longest bone, within bounds. */
   sphereRadius(joint: number): number {
     const bones = this.bones.filter(({ owner }) => owner === joint);
     const length = Math.max(...bones.map(({ tip }) => tip.length()), 0);
     return Math.min(Math.max(0.8 * length, 0.1 * this.size), 0.25 * this.size);
   }
 
-  /** Take the shape of a human. */
+  /** Show the meshes of a human. */
   setShapes(shapes: Shapes): void {
     this.shapes = shapes;
     for (const flesh of [this.bonesFlesh, this.skinFlesh]) flesh?.dispose();
@@ -183,7 +183,7 @@ export class Body {
     this.setStyle(this.style);
   }
 
-  /** Take the mesh of the clip's own file. */
+  /** Use the mesh of the clip's file for the style "mesh". */
   setMesh(mesh: OwnMesh): void {
     this.ownMesh = mesh;
     this.setStyle(this.style);
@@ -200,7 +200,7 @@ export class Body {
       if (flesh) Object.assign(flesh.mesh, { castShadow: !this.isGhost, receiveShadow: false });
   }
 
-  /** Whether it is shown as a mesh or a human, and not as capsules or sticks. */
+  /** True if the body is shown as a mesh or a human, not as capsules or sticks. */
   get isShaped(): boolean {
     return this.style !== "sticks" && (this.shapes !== undefined || this.isMesh);
   }
@@ -209,7 +209,7 @@ export class Body {
     return this.style === "mesh" && this.ownMesh !== undefined;
   }
 
-  /** The coordinate of its lowest point along the world's up axis, about. */
+  /** Approximate coordinate of the lowest point along the world's up axis. */
   lowest(up: "y" | "z"): number {
     if (this.isMesh && this.ownMesh) return this.ownMesh.lowest(up);
     const heights = [...this.world.positions, ...this.tips].map((point) => point[up]);
@@ -218,7 +218,7 @@ export class Body {
 
   setStyle(style: Style): void {
     this.style = style;
-    if (this.isGhost && !this.world.positions.length) return; // nobody has seen it yet
+    if (this.isGhost && !this.world.positions.length) return; // it has not been shown yet
     if (this.shapes && !this.bonesFlesh) this.createFlesh(this.shapes);
     for (const mesh of this.meshes) mesh.geometry.dispose();
     this.group.clear();
@@ -237,7 +237,7 @@ export class Body {
     if (this.isGhost) return;
     this.dots = new InstancedMesh(
       new SphereGeometry(1, 16, 10),
-      // Over the body, so that one sees inside it what can be picked.
+      // Drawn over the body, so that joints inside it are visible.
       new MeshBasicMaterial({ depthTest: false, transparent: true }),
       this.skeleton.names.length,
     );
@@ -249,13 +249,13 @@ export class Body {
   private addFlesh(): void {
     const { bonesFlesh, skinFlesh, style } = this;
     const skinned = style !== "bones" && skinFlesh;
-    // A ghost is one of them; under a skin that one sees through there are bones.
+    // A ghost has either skin or bones; a transparent skin has bones below it.
     if (bonesFlesh && !(this.isGhost && skinned)) this.group.add(bonesFlesh.mesh);
     this.seen.opacity.value = style === "body" && skinned ? 1 : VEIL;
     if (skinned) this.group.add(skinFlesh.mesh);
   }
 
-  /** A twig, such as a rib, ends in nothing that moves: it is drawn half as thick. */
+  /** True if a bone, such as a rib, ends in a joint without bones: it is drawn half as thick. */
   private isTwig({ child }: Bone): boolean {
     if (child === undefined || this.skeleton.endParents.includes(child)) return false;
     return this.skeleton.children[child]?.length === 0;
@@ -293,15 +293,15 @@ export class Body {
     this.tips = this.bones.map(({ owner, child, tip }, number) => {
       const root = positions[owner] as Vector3;
       const turn = rotations[owner] as Quaternion;
-      const way = child === undefined ? tip : vectorAt(pose.positions, child);
+      const offset = child === undefined ? tip : vectorAt(pose.positions, child);
       const mesh = this.meshes[number];
       mesh?.position.copy(root);
-      mesh?.quaternion.setFromUnitVectors(UP, way.clone().normalize()).premultiply(turn);
-      return way.clone().applyQuaternion(turn).add(root);
+      mesh?.quaternion.setFromUnitVectors(UP, offset.clone().normalize()).premultiply(turn);
+      return offset.clone().applyQuaternion(turn).add(root);
     });
   }
 
-  /** Show only the bones that are elsewhere than another body's, so that a ghost stands out. */
+  /** Hide the bones that coincide with those of another body, so that a ghost is visible. */
   showDifferencesFrom(other: Body): void {
     const near = 1e-4 * this.size;
     const still = new Set<number>();
@@ -362,7 +362,7 @@ export class Body {
     );
   }
 
-  /** A dot's radius: what stands out is large, what has no limit is not marked in a body. */
+  /** Radius of a joint's dot in pixels; 0 for joints without limit or crowded ones in a body. */
   private dotPixels(joint: number, marks: Marks): number {
     const mark = markOf(joint, marks);
     if (mark) return MARKS[mark].dot;

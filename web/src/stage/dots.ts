@@ -73,7 +73,7 @@ export class SampleDots {
     return this.positions;
   }
 
-  /** The sample nearest to the mouse; of those under it, the foremost. */
+  /** The foremost sample under the mouse, or the nearest one. */
   sampleAt({ offsetX, offsetY }: MouseEvent, camera: Camera, canvas: HTMLElement) {
     const { clientWidth, clientHeight } = canvas;
     let found: { rank: number; sample: Sample } | undefined;

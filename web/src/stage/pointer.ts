@@ -187,7 +187,7 @@ export class Pointer {
     return !this.pressed || this.pressed.distanceTo(pixel) >= CLICK_PX;
   }
 
-  /** The handle at a pixel: of those near it, the one in front; of a ring, the nearest point. */
+  /** The foremost handle near a pixel; for a ring, its nearest point. */
   private handleAt(pixel: Vector2): Handle | undefined {
     const eye = this.turntable.camera.position;
     const atJoint = this.body.world.positions.some(

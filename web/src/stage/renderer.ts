@@ -21,7 +21,7 @@ export function createRenderer(canvas: HTMLCanvasElement): WebGLRenderer | undef
   return renderer;
 }
 
-/** Let a renderer draw shadows, but only when it is told that something has moved. */
+/** Enable shadows, to be redrawn only after `needsUpdate` is set. */
 export function enableShadows(renderer: WebGLRenderer): void {
   renderer.shadowMap.enabled = true;
   renderer.shadowMap.type = PCFShadowMap;

@@ -10,24 +10,24 @@ import type { Store } from "../store";
 import { Button, beginDrag, find } from "../ui";
 import { frameAt, shareOf } from "./window";
 
-const STEP = 1.5; // pixels from sample to sample; between them, least and greatest angles count
+const STEP = 1.5; // pixels between samples, which are the least and greatest angles in between
 const STILL_DEG = 0.5; // axes along which a joint moves less are left out
 const MARGIN_DEG = 3; // above and below a curve
 
-/** A curve: an angle along an axis, or how far the joint is outside. */
+/** A curve: an angle along an axis, or the angle outside the limit, in degrees by frame. */
 interface Row {
   key: string;
   joint: number;
   label: string;
   values: Float32Array;
-  /** The ends of the possible and of the usual limit; without them, 0 is the limit. */
+  /** Ends of the possible and the usual limit, in degrees by frame; empty if the limit is 0. */
   bands: [low: Float32Array, high: Float32Array][];
 }
 
 export class Curves {
   /** Rows of joints with clinical angles, by joint. */
   private known = signal(new Map<number, Row[]>());
-  /** How far the picked joint is outside. */
+  /** The curve of the picked joint's angle outside its limit. */
   private outside = computed(() => this.outsideRow());
   /** Joints whose curves stay when another joint is picked. */
   private kept = signal<number[]>([]);
@@ -44,7 +44,7 @@ export class Curves {
       const joint = store.picked.value;
       if (store.edition.value !== edition) this.known.value = new Map();
       edition = store.edition.value;
-      // It keeps its space, or else the view would change its size with the picked joint.
+      // The panel stays without a picked joint, so that the view keeps its size.
       panel.hidden = !store.limited.value.length || store.clip.frames === 1;
       if (joint !== undefined && !panel.hidden) void this.latest.send(joint);
     });
@@ -63,7 +63,7 @@ export class Curves {
     return rows;
   }
 
-  /** True if a joint may have clinical angles. */
+  /** True if Python may have clinical angles for a joint. */
   private expectsAngles(joint: number | undefined): boolean {
     const { isHuman, isRecorded, limited } = this.store;
     return isHuman && (limited.value.includes(joint ?? -1) || !isRecorded);
@@ -216,7 +216,7 @@ export class Curves {
     const [least, most] = extent([row.values]);
     const [possible] = row.bands;
     const [low, high] = possible ? [extent([possible[0]])[0], extent([possible[1]])[1]] : [0, 1];
-    // Ends of the limit that are far off would flatten the curve.
+    // Distant ends of the limit would flatten the curve.
     const room = Math.max(most - least, 20);
     const bottom = Math.max(Math.min(low, least), least - room) - MARGIN_DEG;
     const top = Math.min(Math.max(high, most), most + room) + MARGIN_DEG;
@@ -257,7 +257,7 @@ export class Curves {
   }
 }
 
-/** Scroll to the first curve that is out of sight below, or after the last to the first of all. */
+/** Scroll to the first curve below the visible part; after the last one, to the top. */
 function showFurther(): void {
   const panel = find("#curve");
   const rows = [...panel.querySelectorAll<HTMLElement>(".curve")];
@@ -273,7 +273,7 @@ const isMoving = (values: Float32Array): boolean => {
   return most - least > STILL_DEG;
 };
 
-/** The least and the greatest of all values; those that are not numbers do not count. */
+/** The least and the greatest of all values except NaN; [0, 0] if there are none. */
 function extent(parts: Float32Array[]): [number, number] {
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const part of parts)

@@ -47,7 +47,7 @@ def fitting_frame(directions: Vectors) -> Floats:
 
 
 def unwrap(twists: Scalars) -> Scalars:
-    """Return the twists within half a turn of their circular mean."""
+    """Return the twists plus multiples of 2π, within π of their circular mean."""
     mean = np.angle(np.exp(1j * twists).mean())
     return np.asarray(mean + np.remainder(twists - mean + np.pi, TURN) - np.pi)
 

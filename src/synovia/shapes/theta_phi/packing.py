@@ -11,7 +11,7 @@ from ...arrays import TURN, Floats, Ints, Mask, Scalars
 from ...kernels.layout import TABLE
 from . import grid
 
-WIDEST = 0.25 * np.pi  # of the first nodes that are looked at; wider ones would have poor bounds
+WIDEST = 0.25 * np.pi  # radians; largest first nodes of the search; larger ones have poor bounds
 MANY = 5_000  # cells; for fewer, the places of lists are finer than the cells
 LONGEST = 0.75 * np.pi  # of walls along a parallel
 FREE = 1e6  # radians; half a range of twists that nothing bounds
