@@ -23,8 +23,8 @@ print(f"{len(cone.points)} points, {shoulder.volume():.0%} of all rotations are 
 behind = quat.exp(np.radians([0.0, 100.0, 0.0]))  # 100 degrees backwards
 short_deg = np.degrees(shoulder.violation(behind))
 print(f"an arm moved 100 degrees backwards stops {short_deg:.0f} degrees earlier")
-left, twist = np.degrees(cone.left(shoulder.chart.points(quat.IDENTITY)))
-print(f"at rest the limit is {left:.0f} degrees away in direction, and {twist:.0f} in twist")
+low_deg, high_deg = np.degrees(cone.twist_range(np.array([1.0, 0.0, 0.0])))
+print(f"at rest it may twist from {low_deg:.0f} to {high_deg:.0f} degrees")
 
 arm = Skeleton(("Chest", "LeftArm"), [-1, 0], [[0.0, 0.0, 0.0], [15.0, 0.0, 0.0]])
 save_limits(LimitModel({"LeftArm": shoulder}, arm), "shoulder.limits.json")
