@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cones import CONES, NORTH, TURN, angle_between, sphere
+from cones import CONES, NORTH, TURN, angle_between, queries, sphere
 from synovia import DirectionTwist, ReachCone, quat
 from synovia.arrays import unit_vectors
 from synovia.edit.reach_cone import (
@@ -26,12 +26,86 @@ from synovia.limit.convert import (
     matrix_to_xyz_euler,
     to_xyz_euler,
 )
+from synovia.shapes.reach_cone import exit_along_chord, pull_to_rest
 from synovia.shapes.reach_cone.star import from_polar, nearest_on_edges
 
 
 @pytest.fixture(params=["three", "convex", "concave", "beyond a hemisphere", "long edge", "free"])
 def cone(request):
     return CONES[request.param]()
+
+
+def boundary_gap(cone, points):
+    """Distance (...) of directions from the polygon's edges."""
+    feet, _ = nearest_on_edges(cone.points, points[..., :3])
+    return np.linalg.norm(feet - points[..., :3], axis=-1)
+
+
+def test_the_exit_is_the_first_place_where_dense_chords_leave(cone, rng):
+    start, end = cone.scatter(300, rng), np.column_stack([sphere(300, rng), rng.normal(size=300)])
+    exits = exit_along_chord(cone, start, end)
+    t = np.linspace(0.0, 1.0, 2001)[:, None, None]
+    chords = start[:, :3] + t * (end[:, :3] - start[:, :3])
+    legal = cone.contains_direction(unit_vectors(chords))
+    first = np.where(legal.all(axis=0), 1.0, (~legal).argmax(axis=0) / 2000.0)
+    # Dense samples may step over a corner that is cut off, so no earlier leaving is allowed.
+    assert (exits.t <= first + 1e-9).all()
+    late = exits.t < first - 1.0 / 2000.0 - 1e-9
+    assert late.mean() < 0.05
+    assert cone.contains_direction(exits.points[:, :3]).all()
+    at_boundary = boundary_gap(cone, exits.points) < 1e-9
+    assert (at_boundary | (exits.t == 1.0)).all()
+    just_after = start[late, :3] + (exits.t[late] + 1e-6)[:, None] * (end - start)[late, :3]
+    assert not cone.contains_direction(unit_vectors(just_after)).any()
+    twist = start[:, 3] + exits.t * (end[:, 3] - start[:, 3])
+    assert np.abs(exits.points[:, 3] - twist).max() < 1e-12
+
+
+@pytest.mark.parametrize("kind", ["concave", "beyond a hemisphere"])
+def test_chords_from_vertices_leave_only_where_dense_chords_do(kind, rng):
+    cone = CONES[kind]()
+    vertices = np.column_stack([cone.points, np.zeros(len(cone.points))])
+    ends = cone.scatter(60, rng)
+    t = np.linspace(0.0, 1.0, 1001)[1:, None, None, None]
+    chords = vertices[:, None, :3] + t * (ends[:, :3] - vertices[:, None, :3])
+    stays = cone.contains_direction(unit_vectors(chords)).all(axis=0)
+    exits = exit_along_chord(cone, vertices[:, None], ends).t
+    assert stays.any()
+    assert not stays.all()
+    # A chord that cuts a corner for less than a step seems to stay: few do.
+    assert (exits[stays] == 1.0).mean() > 0.98
+    assert (exits[~stays] < 1.0).all()
+
+
+def test_exits_where_nothing_moves_or_everything_turns_round(cone, rng):
+    inner = cone.scatter(50, rng)
+    assert (exit_along_chord(cone, inner, inner).t == 1.0).all()
+    opposite = np.column_stack([-inner[:, :3], inner[:, 3]])
+    turned = exit_along_chord(cone, inner, opposite)
+    ends = cone.contains_direction(-inner[:, :3])
+    assert np.array_equal(turned.t, np.where(ends, 1.0, 0.5))
+    assert np.isfinite(turned.points).all()
+    outer = np.array([*-cone.visible, 0.0])
+    stuck = exit_along_chord(cone, outer, inner[0])
+    assert stuck.t == 0.0
+    assert np.array_equal(stuck.points, outer)
+
+
+def test_pulled_points_stop_at_the_boundary_on_the_way_to_rest(cone, rng):
+    points = queries(cone, rng, 600)
+    for rest in (None, cone.scatter(1, rng)[0, :3]):
+        aim = cone.visible if rest is None else rest
+        pulled = pull_to_rest(cone, points, rest)
+        assert cone.contains(pulled).all()
+        inside = cone.contains(points)
+        assert np.array_equal(pulled[inside], points[inside])
+        out = ~cone.contains_direction(points[:, :3])
+        out &= angle_between(points[:, :3], -aim) > 1e-6
+        assert boundary_gap(cone, pulled[out]).max() < 1e-9
+        plane = unit_vectors(np.cross(points[out, :3], aim))
+        assert np.abs(np.sum(plane * pulled[out, :3], axis=1)).max() < 1e-6
+    with pytest.raises(ValueError, match="rest must be a legal direction"):
+        pull_to_rest(cone, points, -cone.visible)
 
 
 def test_smoothing_makes_an_ellipse_of_a_rhombus():
