@@ -138,7 +138,7 @@ def test_a_dependent_margin_at_its_widest_is_the_joints_own_limit(shape, rng):
     margins = np.linspace(0.0, MARGIN, 6)
     each = DependentMargin(limit, "Hip", AXIS, margins)
     widest, narrowest = (quat.between(AXIS, each.nodes[k]) for k in (5, 0))
-    rotations = random_quats(200_000, rng)
+    rotations = random_quats(1_000_000, rng)
     own = limit.contains(rotations)
     assert int((each.contains(rotations, widest) != own).sum()) == 0
     some = rotations[:20_000]
